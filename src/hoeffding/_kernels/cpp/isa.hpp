@@ -1,0 +1,47 @@
+// The kernels on the cube, and the choice of the instruction set they run on.
+//
+// cube_kernels.cpp is compiled once per instruction set, with HFD_ISA naming the namespace and with the compiler
+// flags of that set; a Kernels table holds its functions. The arithmetic is the same, operation by operation (eight
+// running sums, no contraction to fused multiply-add), so that every instruction set gives the same bits.
+#pragma once
+
+#include "runtime.hpp"
+
+namespace hfd {
+
+// Positions and sets are 32-bit numbers, and 3^32 steps are beyond any machine.
+inline constexpr int kMaxCube = 32;
+
+// A function on the cube {0,1}^d is a table of 2^d doubles: the cell x sits at the index whose bit b is coordinate b
+// of x. A subset of the coordinates is the index of its indicator vector. m functions are m tables in a row.
+struct Cube {
+  int d;
+  std::size_t m;
+  int threads;
+};
+
+struct Kernels {
+  const char* name;
+
+  // The triangular recursion. In: g = f. Out: beta, and g = what is left of f (rounding only).
+  // Sets with an unobserved cell are passed over (beta = 0).
+  void (*solve)(Cube, double* g, const double* p, double* beta, Runtime);
+
+  // The inverse. In: g = 0, beta. Out: g = sum_S beta_S psi_S. Sets with an unobserved cell are passed over.
+  void (*synthesize)(Cube, double* g, const double* p, double* beta, Runtime);
+
+  // In: the m tables of h = f p, then p. Out: inner = E[f psi_S], norm2 = E[psi_S^2]; zero at unobserved cells.
+  void (*project)(Cube, const double* tables, double* inner, double* norm2, Runtime);
+
+  // In place: the 2x2 matrix matrices[4 b .. 4 b + 3] acts along coordinate b, for every b.
+  void (*kronecker)(Cube, double* f, const double* matrices, Runtime);
+
+  // In place: one function known on part of the cube, continued to all of it (known becomes all ones).
+  // b and known_b are scratch of the same sizes.
+  void (*extend)(double* f, unsigned char* known, std::size_t size, double* b, unsigned char* known_b);
+};
+
+// The instruction sets compiled into this library that this machine can run, best last.
+std::size_t available(const Kernels** out, std::size_t capacity);
+
+}  // namespace hfd
