@@ -1,0 +1,123 @@
+"""The kernels: inner loops on plain arrays, native (C++) with a NumPy reference for each.
+
+An *implementation* is ``"reference"`` (:mod:`hoeffding._kernels.reference`, which defines what a kernel means) or the
+name of an instruction set compiled into the native module. The best native one is used unless the environment
+variable ``HOEFFDING_ISA`` names another or :func:`using` selects one for a while.
+
+Arrays are C-contiguous: m functions on the cube are ``(m, 2**d)`` float64, a measure is ``(2**d,)``. A set of
+features is the flat index of its indicator vector in a cube of shape ``(2,) * d``. Nothing is checked here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import numpy.typing as npt
+
+from hoeffding._kernels import _native, reference
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+def implementations() -> tuple[str, ...]:
+    """All implementations that run on this machine, the reference first and the fastest last."""
+    return ("reference", *_native.instruction_sets())
+
+
+def _chosen_by_environment() -> str:
+    name = os.environ.get("HOEFFDING_ISA", implementations()[-1])
+    if name not in implementations():
+        raise ImportError(f"HOEFFDING_ISA={name!r}: this machine has {', '.join(implementations())}")
+    return name
+
+
+_active = _chosen_by_environment()
+
+
+def active() -> str:
+    """The implementation in use."""
+    return _active
+
+
+@contextmanager
+def using(name: str) -> Iterator[None]:
+    """Use one implementation inside a ``with`` block (for tests and benchmarks; not thread-safe)."""
+    global _active
+    if name not in implementations():
+        raise ValueError(f"name={name!r}: this machine has {', '.join(implementations())}")
+    before, _active = _active, name
+    try:
+        yield
+    finally:
+        _active = before
+
+
+def solve(f: FloatArray, p: FloatArray, threads: int) -> FloatArray:
+    """Return beta, the coefficients of ``f`` in the basis psi; ``f`` becomes ``f`` minus its expansion.
+
+    Sets with an unobserved cell get the coefficient zero.
+    """
+    if _active == "reference":
+        return reference.solve(f, p)
+    beta = np.empty_like(f)
+    _native.solve(_active, f, p, beta, threads)
+    return beta
+
+
+def synthesize(beta: FloatArray, p: FloatArray, threads: int) -> FloatArray:
+    """Return the functions with coefficients ``beta``; sets with an unobserved cell are passed over."""
+    if _active == "reference":
+        return reference.synthesize(beta, p)
+    f = np.zeros_like(beta)
+    _native.synthesize(_active, f, p, beta, threads)
+    return f
+
+
+def project(h: FloatArray, p: FloatArray, threads: int) -> tuple[FloatArray, FloatArray]:
+    """Return ``(E[f psi_S], E[psi_S^2])`` for all S, from ``h = f p``; zero for sets with an unobserved cell."""
+    if _active == "reference":
+        return reference.project(h, p)
+    inner, norm2 = np.empty_like(h), np.empty_like(p)
+    _native.project(_active, np.concatenate([h, p[None]]), inner, norm2, threads)
+    return inner, norm2
+
+
+def kronecker(f: FloatArray, matrices: FloatArray) -> FloatArray:
+    """Apply the 2x2 matrix ``matrices[i]`` along feature ``i`` of each function, for all ``i``."""
+    if _active == "reference":
+        return reference.kronecker(f, matrices)
+    out = f.copy()
+    _native.kronecker(_active, out, np.ascontiguousarray(matrices[::-1]))
+    return out
+
+
+def extend(f: FloatArray, support: BoolArray) -> FloatArray:
+    """Continue functions from the support to the cube, using parities of order-shattered sets only."""
+    if _active == "reference":
+        return reference.extend(f, support)
+    out = f.copy()
+    _native.extend(_active, out, support.view(np.uint8))
+    return out
+
+
+def judge_candidates(columns: npt.NDArray[np.uint64], rows: int, sets: IntArray, threads: int) -> BoolArray:
+    """Say of each row of ``sets`` ``(count, size)`` whether bit-packed rows take all patterns on these columns."""
+    if _active == "reference":
+        return reference.judge_candidates(columns, rows, sets)
+    shattered = np.empty(len(sets), np.uint8)
+    _native.judge_candidates(columns, rows, sets, shattered, threads)
+    return shattered.view(np.bool_)
+
+
+def shattered_in_table(support: BoolArray) -> BoolArray:
+    """Say of every set of features whether the support ``(2**d,)`` takes all patterns on it."""
+    if _active == "reference":
+        return reference.shattered_in_table(support)
+    shattered = np.empty(support.shape, np.uint8)
+    _native.shattered_in_table(support.view(np.uint8), shattered)
+    return shattered.view(np.bool_)

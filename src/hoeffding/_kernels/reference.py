@@ -1,0 +1,129 @@
+r"""What each kernel means, in NumPy, close to the formulas. Slow: the oracle of the tests.
+
+With :math:`1/(2^{|S|} p_S) = \sum_{U \subseteq S} \omega^{(S)}_U \chi_U` the basis is triangular in the parities,
+:math:`\psi_S = \sum_{R \subseteq S} \omega^{(S)}_{S \setminus R} \chi_R`, so that the coefficients follow from the
+largest sets down: :math:`\beta_S = r(S) / \omega^{(S)}_\emptyset`, then
+:math:`r(R) \mathrel{-}= \omega^{(S)}_{S \setminus R} \beta_S` for :math:`R \subset S`, where r starts as the Walsh-Hadamard
+transform of f.
+
+A set is the flat index of its indicator vector in a cube of shape ``(2,) * d``: feature i is bit ``d - 1 - i``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+def subsets_of(mask: int) -> IntArray:
+    """All subsets of a set, smallest index first; position z holds the bits of ``mask`` that z selects."""
+    out = np.zeros(1, np.int64)
+    bit = 1
+    while bit <= mask:
+        if mask & bit:
+            out = np.concatenate([out, out | bit])
+        bit *= 2
+    return out
+
+
+def walsh_hadamard(a: FloatArray) -> FloatArray:
+    """``out[..., z] = sum_y a[..., y] (-1)^|z & y|`` along the last axis, whose length is a power of two."""
+    n = a.shape[-1]
+    h = 1
+    while h < n:
+        pairs = a.reshape(*a.shape[:-1], -1, 2, h)
+        even, odd = pairs[..., 0, :], pairs[..., 1, :]
+        a = np.stack([even + odd, even - odd], axis=-2).reshape(a.shape)
+        h *= 2
+    return a
+
+
+def marginal(p: FloatArray, mask: int) -> FloatArray:
+    """The last axis summed over the coordinates outside a set; its cells in the order of :func:`subsets_of`."""
+    size = p.shape[-1]
+    a = p.reshape(*p.shape[:-1], *(2,) * (size.bit_length() - 1))
+    bits = range(size.bit_length() - 1)
+    away = tuple(-1 - b for b in bits if not mask >> b & 1)
+    summed: FloatArray = a.sum(axis=away) if away else a
+    return summed.reshape(*p.shape[:-1], -1)
+
+
+def parities(n_cells: int) -> FloatArray:
+    """chi over the cells of a set: ``(-1)^|z|``."""
+    return np.where(np.bitwise_count(np.arange(n_cells)) % 2, -1.0, 1.0)
+
+
+def supersets_first(size: int) -> IntArray:
+    """All sets as indices, larger sets before smaller ones."""
+    sets = np.arange(size)
+    return sets[np.argsort(-np.bitwise_count(sets).astype(np.int64), kind="stable")]
+
+
+def solve(f: FloatArray, p: FloatArray) -> FloatArray:
+    r = walsh_hadamard(f) / f.shape[-1]
+    beta = np.zeros_like(f)
+    for S in supersets_first(len(p)).tolist():
+        p_S = marginal(p, S)
+        if (p_S == 0).any():
+            continue
+        omega = walsh_hadamard(1 / (len(p_S) * p_S)) / len(p_S)
+        beta[:, S] = r[:, S] / omega[0]
+        r[:, subsets_of(S)] -= beta[:, S, None] * omega[::-1]  # position z of the subsets is R, so S \ R is reversed
+    f[:] = walsh_hadamard(r)
+    return beta
+
+
+def synthesize(beta: FloatArray, p: FloatArray) -> FloatArray:
+    r = np.zeros_like(beta)
+    for S in range(len(p)):
+        p_S = marginal(p, S)
+        if (p_S > 0).all():
+            omega = walsh_hadamard(1 / (len(p_S) * p_S)) / len(p_S)
+            r[:, subsets_of(S)] += beta[:, S, None] * omega[::-1]
+    return walsh_hadamard(r)
+
+
+def project(h: FloatArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
+    inner, norm2 = np.zeros_like(h), np.zeros_like(p)
+    for S in range(len(p)):
+        p_S = marginal(p, S)
+        if (p_S > 0).all():
+            inner[:, S] = (parities(len(p_S)) * marginal(h, S) / p_S).mean(axis=-1)
+            norm2[S] = (1 / (len(p_S) * p_S)).mean()
+    return inner, norm2
+
+
+def kronecker(f: FloatArray, matrices: FloatArray) -> FloatArray:
+    d = len(matrices)
+    a = f.reshape(len(f), *(2,) * d)
+    for i in range(d):
+        a = np.moveaxis(np.tensordot(matrices[i], a, axes=(1, 1 + i)), 0, 1 + i)
+    return np.ascontiguousarray(a).reshape(f.shape)
+
+
+def extend(f: FloatArray, support: BoolArray) -> FloatArray:
+    if support.all():
+        return f.copy()
+    if not support.any():
+        return np.zeros_like(f)
+    half = len(support) // 2
+    x0, x1, f0, f1 = support[:half], support[half:], f[:, :half], f[:, half:]
+    b = extend(np.where(x0 & x1, f1 - f0, 0.0), x0 & x1)
+    a = extend(np.where(x0, f0, np.where(x1, f1 - b, 0.0)), x0 | x1)
+    return np.concatenate([a, a + b], axis=1)
+
+
+def judge_candidates(columns: npt.NDArray[np.uint64], rows: int, sets: IntArray) -> BoolArray:
+    bits = np.unpackbits(columns.view(np.uint8), axis=1, bitorder="little", count=rows).astype(np.int64)
+    size = sets.shape[1]
+    codes = sum((bits[sets[:, j]] << j for j in range(size)), np.zeros((len(sets), rows), np.int64))
+    return np.array([len(np.unique(row)) == 2**size for row in codes], np.bool_)
+
+
+def shattered_in_table(support: BoolArray) -> BoolArray:
+    cells = support.astype(np.float64)
+    return np.array([bool((marginal(cells, S) > 0).all()) for S in range(len(support))], np.bool_)

@@ -1,0 +1,299 @@
+r"""What every engine returns: the components :math:`f_S = \beta_S \psi_S` of a function, and what they are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from hoeffding import basis, fourier
+from hoeffding.bits import BitRows, as_bits
+from hoeffding.machine import n_threads, require_memory
+from hoeffding.measure import Measure
+from hoeffding.subsets import SubsetFamily
+
+FloatArray = npt.NDArray[np.float64]
+
+SHOWN_COMPONENTS = 10
+CHEAP_FEATURES = 14  # up to this many features a repr may compute variances: some milliseconds
+
+
+@dataclass(frozen=True)
+class Variance:
+    r"""The variance of f, shared out between its components: :math:`\mathrm{Var} f = \sum_S \mathrm{Cov}(f_S, f)`.
+
+    All arrays have shape ``(n_subsets,)``, with output axes behind if there are several outputs.
+
+    Attributes
+    ----------
+    structural : array
+        ``Var f_S``: what the component would contribute alone.
+    correlative : array
+        ``Cov(f_S, f - f_S)``: what it gains or loses through its correlation with the others. May be negative.
+    total : array
+        Their sum, ``Cov(f_S, f)``.
+    of_f : array or float
+        ``Var f``, the sum of ``total`` over all components.
+    """
+
+    structural: FloatArray
+    correlative: FloatArray
+    total: FloatArray
+    of_f: FloatArray
+
+    @property
+    def share(self) -> FloatArray:
+        """``total / of_f``: sums to one. NaN for a constant function, which has no variance to share."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(self.total / self.of_f)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Decomposition:
+    """The Hoeffding decomposition of a function of bits under a measure: ``f = sum of f_S(x_S)``.
+
+    Every component is orthogonal to all functions of fewer of its features. Engines build this; see
+    :func:`hoeffding.transform`.
+
+    Attributes
+    ----------
+    measure : Measure
+    family : SubsetFamily
+        The sets S that have a component, all of them shattered by the support.
+    coefficients : array, shape (n_subsets,) or (n_subsets, n_outputs)
+        beta_S, in the order of the family; ``f_S = beta_S psi_S``.
+    engine, reason : str
+        What computed it, and why that.
+    unique : bool
+        Whether this is the only decomposition of f under this measure. If not, ``reason`` says which one it is.
+    remainder : float
+        The largest ``|f(x) - sum of f_S(x_S)|`` on the support.
+    fidelity : float
+        R2 of the components as an approximation of f, the smallest over the outputs.
+    feature_names : tuple of str
+    n_jobs : int
+        Threads used by later computations; -1 means all cores.
+    """
+
+    measure: Measure
+    family: SubsetFamily
+    coefficients: FloatArray
+    engine: str
+    reason: str
+    unique: bool
+    remainder: float
+    fidelity: float
+    feature_names: tuple[str, ...]
+    n_jobs: int = field(default=-1)
+
+    # -- what there is --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def subsets(self) -> list[tuple[int, ...]]:
+        """All sets as tuples of feature indices, ``()`` first."""
+        return list(self.family)
+
+    @property
+    def order(self) -> int:
+        """The size of the largest set."""
+        return self.family.order
+
+    @property
+    def n_features(self) -> int:
+        return self.measure.d
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        """``()`` for a single output."""
+        return self.coefficients.shape[1:]
+
+    def coefficient(self, subset: Iterable[int | str]) -> FloatArray:
+        """beta_S of one set, given by feature indices or names."""
+        return np.asarray(self.coefficients[self.family.index(self._indices(subset))])
+
+    def table(self, subset: Iterable[int | str]) -> FloatArray:
+        """The component f_S over the cells of X_S, shape ``(2,) * |S|``: axis j is the j-th feature of S, in order."""
+        s = tuple(sorted(self._indices(subset)))
+        return np.asarray(np.multiply.outer(basis.psi(self.measure, s), self.coefficient(s)))
+
+    # -- values ---------------------------------------------------------------------------------------------------
+
+    def components(self, X: Any, subsets: Sequence[Iterable[int | str]] | None = None) -> FloatArray:
+        """The values of components at rows.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n, d)
+        subsets : sequence of sets, optional
+            Sets of feature indices or names; by default all of the family.
+
+        Returns
+        -------
+        array, shape (n, n_subsets) or (n, n_subsets, n_outputs)
+        """
+        rows = self._rows(X)
+        chosen = self.subsets if subsets is None else [tuple(sorted(self._indices(s))) for s in subsets]
+        require_memory(
+            8.0 * len(rows) * len(chosen) * max(int(np.prod(self.output_shape)), 1),
+            f"{len(chosen)} components at {len(rows)} rows",
+            "pass fewer rows, or the subsets you want",
+        )
+        out = np.empty((len(rows), len(chosen), *self.output_shape))
+        for column, s in enumerate(chosen):
+            out[:, column] = self.table(s)[tuple(rows[:, i] for i in s)]
+        return out
+
+    def predict(self, X: Any) -> FloatArray:
+        """The sum of all components at rows ``X`` of shape ``(n, d)``: shape ``(n,)`` or ``(n, n_outputs)``."""
+        rows = self._rows(X)
+        return np.asarray(self.values()[tuple(rows.T)])
+
+    def values(self) -> FloatArray:
+        """The sum of all components on the whole cube, shape ``(2,) * d`` (with output axes behind).
+
+        Off the support, where f itself says nothing, this is what the components add up to.
+        """
+        planes = fourier.inverse(self._cube_coefficients(), self.measure, n_threads(self.n_jobs))
+        return self._from_planes(planes, (2,) * self.n_features)
+
+    # -- variance -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _variance(self) -> Variance:
+        threads = n_threads(self.n_jobs)
+        beta = self._cube_coefficients()
+        f = fourier.inverse(beta, self.measure, threads)
+        inner, norm2 = fourier.inner_products(f, self.measure, threads)
+        at = self.family.cube_index()
+        structural = beta[:, at] ** 2 * norm2[at]
+        total = beta[:, at] * inner[:, at]
+        structural[:, 0] = total[:, 0] = 0.0  # the empty set comes first: the mean does not vary
+        arrays = [self._from_planes(a, (len(at),)) for a in (structural, total - structural, total)]
+        return Variance(*arrays, of_f=np.asarray(arrays[2].sum(axis=0)))
+
+    def variance(self) -> Variance:
+        """Variances of the components: structural, correlative and total (see :class:`Variance`)."""
+        return self._variance
+
+    def share_by_order(self) -> FloatArray:
+        """The share of the variance of f at each order 1, 2, ..., shape ``(order,)`` (with output axes behind)."""
+        share = self.variance().share
+        starts = self.family.starts
+        return np.array([share[a:b].sum(axis=0) for a, b in zip(starts[1:], starts[2:], strict=False)]).reshape(
+            (len(starts) - 2, *self.output_shape)
+        )
+
+    # -- tables and words -----------------------------------------------------------------------------------------
+
+    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
+        """A data frame with one row for each component (and output).
+
+        Columns: ``subset`` (names), ``order``, ``output`` (if there are several), ``coefficient``, ``structural``,
+        ``correlative``, ``total`` (variances) and ``share``.
+        """
+        import narwhals as nw
+
+        n_outputs = int(np.prod(self.output_shape))
+        v = self.variance()
+        data: dict[str, Any] = {
+            "subset": np.repeat([self._label(s) for s in self.subsets], n_outputs),
+            "order": np.repeat(self.family.sizes.astype(np.int64), n_outputs),
+        }
+        if self.output_shape:
+            data["output"] = np.tile(np.arange(n_outputs), len(self.family))
+        data |= {
+            "coefficient": self.coefficients.ravel(),
+            "structural": v.structural.ravel(),
+            "correlative": v.correlative.ravel(),
+            "total": v.total.ravel(),
+            "share": v.share.ravel(),
+        }
+        try:
+            return nw.from_dict(data, backend=backend).to_native()
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(f"to_frame(backend={backend!r}) needs {backend}: pip install {backend}") from error
+
+    def _facts(self) -> list[tuple[str, str]]:
+        outputs = f", {int(np.prod(self.output_shape))} outputs" if self.output_shape else ""
+        facts = [
+            ("measure", repr(self.measure)),
+            ("components", f"{len(self.family)}, order up to {self.order}, {'unique' if self.unique else 'not unique'}{outputs}"),
+            ("engine", f"{self.engine}: {self.reason}"),
+            ("fidelity", f"R2 = {self.fidelity:.6g}, largest remainder {self.remainder:.1e}"),
+        ]
+        if self.n_features <= CHEAP_FEATURES and not self.output_shape and self.order > 0:
+            shares = enumerate(self.share_by_order(), start=1)
+            facts.append(("variance", ", ".join(f"order {k}: {100 * share:.3g} %" for k, share in shares)))
+        return facts
+
+    def __repr__(self) -> str:
+        lines = [f"  {name:<11} {text}" for name, text in self._facts()]
+        return "\n".join([f"Decomposition of a function of {self.n_features} features", *lines])
+
+    def _repr_html_(self) -> str:
+        facts = "".join(f"<tr><th>{escape(n)}</th><td>{escape(t)}</td></tr>" for n, t in self._facts())
+        out = f"<table><caption>Decomposition of a function of {self.n_features} features</caption>{facts}</table>"
+        if self.n_features > CHEAP_FEATURES or self.output_shape:
+            return out
+        v = self.variance()
+        largest = np.argsort(-np.abs(v.total), kind="stable")[:SHOWN_COMPONENTS]
+        rows = "".join(
+            f"<tr><td>{escape(self._label(self.subsets[j]))}</td><td>{self.coefficients[j]:.4g}</td>"
+            f"<td>{v.structural[j]:.4g}</td><td>{v.correlative[j]:.4g}</td><td>{v.share[j]:.2%}</td></tr>"
+            for j in largest
+        )
+        head = "<tr><th>subset</th><th>coefficient</th><th>structural</th><th>correlative</th><th>share</th></tr>"
+        return f"{out}<table><caption>Largest components</caption>{head}{rows}</table>"
+
+    # -- inside ---------------------------------------------------------------------------------------------------
+
+    def _label(self, subset: tuple[int, ...]) -> str:
+        return " × ".join(self.feature_names[i] for i in subset) if subset else "(mean)"
+
+    def _indices(self, subset: Iterable[int | str]) -> tuple[int, ...]:
+        if isinstance(subset, str):
+            raise TypeError(f"subset={subset!r}: give a sequence of names or indices, such as [{subset!r}]")
+        out = []
+        for i in subset:
+            if isinstance(i, str):
+                if i not in self.feature_names:
+                    raise KeyError(f"feature {i!r} is unknown; the features are {', '.join(self.feature_names)}")
+                out.append(self.feature_names.index(i))
+            else:
+                out.append(i)
+        return tuple(out)
+
+    def _rows(self, X: Any) -> BitRows:
+        """Rows of bits in the order of the features; the columns of a data frame are found by name."""
+        import narwhals as nw
+
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        if isinstance(frame, nw.DataFrame):
+            missing = [name for name in self.feature_names if name not in frame.columns]
+            if missing:
+                raise ValueError(f"X: no column {missing[0]!r}; expected the columns {', '.join(self.feature_names)}")
+            X = frame.select(self.feature_names).to_numpy()
+        rows = as_bits(X, "X")
+        if rows.shape[1] != self.n_features:
+            raise ValueError(f"X: expected {self.n_features} features, got {rows.shape[1]} columns")
+        return rows
+
+    def _cube_coefficients(self) -> FloatArray:
+        """Coefficients of all sets, at their indicator vectors, shape ``(m, 2**d)``: zero outside the family."""
+        m = int(np.prod(self.output_shape))
+        require_memory(
+            8.0 * m * 2**self.n_features,
+            f"an array over the cube of {self.n_features} features",
+            "ask for components(X) of the rows and subsets you want",
+        )
+        beta = np.zeros((m, 2**self.n_features))
+        beta[:, self.family.cube_index()] = self.coefficients.reshape(len(self.family), m).T
+        return beta
+
+    def _from_planes(self, planes: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+        return np.ascontiguousarray(planes.T).reshape(*shape, *self.output_shape)

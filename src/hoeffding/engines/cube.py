@@ -1,0 +1,367 @@
+"""The cube engine: the exact decomposition of a function given by all its values, under any measure.
+
+The route depends on the measure only and can be asked for before anything is computed (:func:`transform_plan`):
+
+==================  ==========================================  =====================================================
+route               when                                        cost
+==================  ==========================================  =====================================================
+``product``         independent features                        ``d 2^d`` operations
+``triangular``      the decomposition is unique                 ``3^d`` steps
+``null space``      it is not: as many shattered sets as        ``(r - n) 3^d`` and ``2 r (r - n)^2``
+                    points, and few more
+``row space``       it is not: few points                       ``2 r n^2``
+==================  ==========================================  =====================================================
+
+with r shattered sets and n points. The last two find the decomposition with the least total variance of components.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from hoeffding import _kernels, fourier
+from hoeffding.decomposition import Decomposition
+from hoeffding.engines import least_variance
+from hoeffding.machine import n_threads, readable_bytes, require_memory
+from hoeffding.measure import MAX_CUBE_FEATURES, Measure, Product, Table, Uniform, as_measure, as_real
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+logger = logging.getLogger("hoeffding")
+
+Route = Literal["product", "triangular", "null space", "row space"]
+
+MAX_OPERATIONS = 2e13  # of dense linear algebra, which cannot be interrupted: some ten minutes
+STEP = 20  # operations at one step of the triangular recursion, for comparison with linear algebra
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How :func:`transform` will do it, and at what cost.
+
+    Attributes
+    ----------
+    route : str
+        ``"product"``, ``"triangular"``, ``"null space"`` or ``"row space"``.
+    reason : str
+        Why, in words.
+    n_points, n_shattered : int
+        Points of the support, and shattered sets. The decomposition is unique if they are equal.
+    operations : float
+        Floating-point operations, roughly.
+    memory : int
+        Bytes of working memory beyond the arguments and the result, at most.
+    """
+
+    route: Route
+    reason: str
+    n_points: int
+    n_shattered: int
+    operations: float
+    memory: int
+
+    @property
+    def unique(self) -> bool:
+        """Whether the decomposition is the only one."""
+        return self.n_points == self.n_shattered
+
+    def __str__(self) -> str:
+        return f"{self.route}: {self.reason}; about {self.operations:.1e} operations and {readable_bytes(self.memory)}"
+
+
+def transform_plan(pmf: Measure | npt.ArrayLike, n_outputs: int = 1) -> Plan:
+    """Say how a function would be decomposed under a measure, and at what cost, without doing it.
+
+    Parameters
+    ----------
+    pmf : measure, or array of shape (2,) * d
+    n_outputs : int
+        Number of functions to decompose at once.
+
+    Examples
+    --------
+    >>> from hoeffding import Uniform, transform_plan
+    >>> transform_plan(Uniform(20)).route
+    'product'
+    """
+    measure = _with_pmf(as_measure(pmf))
+    d, m, cells = measure.d, n_outputs, 2.0**measure.d
+    if isinstance(measure, Product):
+        n = measure.n_points
+        return Plan("product", "independent features", n, n, 4.0 * m * d * cells, int(16 * m * cells))
+    walk = STEP * m * 3.0**d
+    walk_memory = 8 * cells * (m + 1.6 + 0.3 * m)  # what is left of f, the tables on two paths
+    if measure.full_support:
+        return Plan("triangular", "full support", 2**d, 2**d, walk, int(walk_memory))
+    n, r = measure.n_points, measure.count_shattered()
+    if n == r:
+        return Plan("triangular", "as many shattered sets as points", n, r, walk, int(walk_memory))
+    k = r - n
+    null_space = STEP * (k + m) * 3.0**d + 2.0 * r * k * k
+    row_space = 2.0 * r * n * n
+    many = f"{r} shattered sets for {n} points, least total variance of components"
+    if null_space < row_space:
+        return Plan("null space", many, n, r, null_space, int(8 * cells * (5 * k + 2 * m)))
+    return Plan("row space", many, n, r, row_space, int(8 * r * (4.0 * n + m)))
+
+
+def transform(
+    values: npt.ArrayLike,
+    pmf: Measure | npt.ArrayLike | None = None,
+    *,
+    feature_names: Sequence[str] | None = None,
+    n_jobs: int = -1,
+) -> Decomposition:
+    """Decompose a function on ``{0,1}^d`` exactly: all orders, any measure.
+
+    Parameters
+    ----------
+    values : array-like, shape (2,) * d, or (2,) * d + (n_outputs,)
+        ``values[x_0, ..., x_{d-1}]``: axis i is feature i. Several functions at once go on the last axis.
+        Values off the support are ignored and may be NaN.
+    pmf : array-like of shape (2,) * d, measure, or None
+        Axis i is feature i; the entries sum to one. None means the uniform measure, for a single function.
+    feature_names : sequence of str, optional
+        By default ``x0``, ``x1``, ...
+    n_jobs : int
+        Threads; -1 means all cores. The result does not depend on it, bit for bit.
+
+    Returns
+    -------
+    Decomposition
+        With one component for each shattered set: for all ``2^d`` sets if every point has positive probability. If
+        the decomposition is not unique, it is the one with the least total variance of components.
+
+    Examples
+    --------
+    Two features that agree more often than not, and their product:
+
+    >>> import hoeffding
+    >>> result = hoeffding.transform([[0.0, 0.0], [0.0, 1.0]], [[0.4, 0.1], [0.1, 0.4]])
+    >>> result.subsets
+    [(), (0,), (1,), (0, 1)]
+    >>> result.coefficients.round(4)
+    array([ 0.4 , -0.25,  -0.25,  0.16])
+    >>> result.predict([[1, 1], [0, 1]]).round(12)
+    array([1., 0.])
+    """
+    threads = n_threads(n_jobs)
+    measure, f, output_shape = _read(values, pmf)
+    names = _read_names(feature_names, measure.d)
+    on_cube = _with_pmf(measure)
+    plan = transform_plan(on_cube, len(f))
+    _admit(plan)
+    p = on_cube.pmf().ravel()
+    support = None if on_cube.full_support else p > 0
+    _check_values(f, support, measure.d)
+
+    variance = _variance(f, p, support)
+    beta, rest = _ROUTES[plan.route](f, on_cube, support, threads)
+    remainder, fidelity = _quality(rest, variance, p, support)
+    del f, rest
+    family = on_cube.shattered()
+    coefficients = np.ascontiguousarray(beta[:, family.cube_index()].T)
+    return Decomposition(
+        measure=measure,
+        family=family,
+        coefficients=coefficients.reshape(len(family), *output_shape),
+        engine="cube",
+        reason=f"{plan.route} route, {plan.reason}",
+        unique=plan.unique,
+        remainder=remainder,
+        fidelity=fidelity,
+        feature_names=names,
+        n_jobs=n_jobs,
+    )
+
+
+def inverse_transform(
+    coefficients: npt.ArrayLike, pmf: Measure | npt.ArrayLike | None = None, *, n_jobs: int = -1
+) -> FloatArray:
+    """Return the function with given coefficients: the inverse of :func:`transform`.
+
+    Parameters
+    ----------
+    coefficients : array-like, shape (2,) * d, or (2,) * d + (n_outputs,)
+        beta_S at the indicator vector of S: ``coefficients[1, 0, 1]`` belongs to the set of features 0 and 2.
+    pmf : array-like of shape (2,) * d, measure, or None
+        As in :func:`transform`. Sets that are not shattered must have the coefficient zero.
+    n_jobs : int
+        Threads; -1 means all cores.
+
+    Returns
+    -------
+    array of the shape of ``coefficients``, the values on the whole cube
+
+    Examples
+    --------
+    >>> inverse_transform([[0.4, -0.25], [-0.25, 0.16]], [[0.4, 0.1], [0.1, 0.4]]).round(12)
+    array([[0., 0.],
+           [0., 1.]])
+    """
+    measure, beta, output_shape = _read(coefficients, pmf, name="coefficients")
+    on_cube = _with_pmf(measure)
+    if not np.isfinite(beta).all():
+        raise ValueError("coefficients: must be finite, got NaN or infinite entries")
+    if not on_cube.full_support:
+        absent = np.ones(beta.shape[1], np.bool_)
+        absent[on_cube.shattered().cube_index()] = False
+        wrong = np.flatnonzero(absent & beta.any(axis=0))
+        if wrong.size:
+            cell = list(_cell(int(wrong[0]), measure.d))
+            raise ValueError(f"coefficients{cell}: not zero, but this set is not shattered and has no component")
+    f = fourier.inverse(beta, on_cube, n_threads(n_jobs))
+    return np.ascontiguousarray(f.T).reshape((2,) * measure.d + output_shape)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The routes: (values, measure, support) to (coefficients of all sets of the cube, what they leave of the values).
+
+
+def _product(f: FloatArray, measure: Measure, support: BoolArray | None, threads: int) -> tuple[FloatArray, FloatArray]:
+    if support is not None:
+        f[:, ~support] = 0.0
+    return fourier.forward(f, measure, threads)
+
+
+def _triangular(
+    f: FloatArray, measure: Measure, support: BoolArray | None, threads: int
+) -> tuple[FloatArray, FloatArray]:
+    if support is not None:
+        f[:, ~support] = 0.0
+        f = _kernels.extend(f, support)
+    return fourier.forward(f, measure, threads)
+
+
+def _null_space(
+    f: FloatArray, measure: Measure, support: BoolArray | None, threads: int
+) -> tuple[FloatArray, FloatArray]:
+    assert support is not None
+    beta, _ = _triangular(f.copy(), measure, support, threads)
+    shattered = np.zeros(len(support), np.bool_)
+    shattered[measure.shattered().cube_index()] = True
+    beta = least_variance.null_space(beta, measure, shattered, support, threads)
+    return beta, f - fourier.inverse(beta, measure, threads)
+
+
+def _row_space(
+    f: FloatArray, measure: Measure, support: BoolArray | None, threads: int
+) -> tuple[FloatArray, FloatArray]:
+    family = measure.shattered()
+    beta = np.zeros_like(f)
+    beta[:, family.cube_index()] = least_variance.row_space(f[:, support], measure, family)
+    return beta, f - fourier.inverse(beta, measure, threads)
+
+
+_ROUTES = {"product": _product, "triangular": _triangular, "null space": _null_space, "row space": _row_space}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Reading the arguments, and judging the result.
+
+
+def _read(
+    values: npt.ArrayLike, pmf: Measure | npt.ArrayLike | None, name: str = "values"
+) -> tuple[Measure, FloatArray, tuple[int, ...]]:
+    """The measure, the functions as a new array of shape ``(m, 2**d)``, and the shape of the output axes."""
+    shape = np.shape(values)
+    if pmf is None:
+        if len(shape) == 0 or shape != (2,) * len(shape):
+            raise ValueError(
+                f"{name}: expected shape (2,) * d, got {shape}; for several functions under the uniform measure, "
+                f"put them on the last axis and pass pmf=Uniform(d)"
+            )
+        measure: Measure = Uniform(len(shape))
+    else:
+        measure = as_measure(pmf)
+    d = measure.d
+    if d > MAX_CUBE_FEATURES:
+        raise MemoryError(
+            f"pmf: {d} features; the cube has 2^{d} points, the cube engine stops at {MAX_CUBE_FEATURES} features"
+        )
+    if shape[:d] != (2,) * d:
+        raise ValueError(f"{name}: expected shape {(2,) * d}, as the measure has {d} features, got {shape}")
+    outputs = shape[d:]
+    m = int(np.prod(outputs))
+    if m == 0:
+        raise ValueError(f"{name}: no functions, the output axes have shape {outputs}")
+    by_output = np.asarray(values).reshape(2**d, m).T
+    return measure, as_real(name, by_output), outputs
+
+
+def _read_names(feature_names: Sequence[str] | None, d: int) -> tuple[str, ...]:
+    if feature_names is None:
+        return tuple(f"x{i}" for i in range(d))
+    names = tuple(feature_names)
+    if isinstance(feature_names, str) or not all(isinstance(n, str) for n in names):
+        raise TypeError(f"feature_names={feature_names!r}: expected a sequence of strings")
+    if len(names) != d or len(set(names)) != d:
+        raise ValueError(f"feature_names: expected {d} different names, got {len(set(names))} in {len(names)}")
+    return names
+
+
+def _with_pmf(measure: Measure) -> Measure:
+    """The same measure in the form the routes want: independent features, or a table."""
+    return measure if isinstance(measure, Product | Table) else Table(measure.pmf())
+
+
+def _admit(plan: Plan) -> None:
+    """State the cost of what is expensive; refuse what cannot be done."""
+    require_memory(plan.memory, f"the {plan.route} route", "decompose fewer outputs at once, or use fewer features")
+    if plan.route in ("null space", "row space"):
+        logger.info("%s", plan)
+        if plan.operations > MAX_OPERATIONS:
+            raise ValueError(
+                f"pmf: the decomposition is not unique ({plan.reason}) and choosing one would take "
+                f"{plan.operations:.1e} operations, the limit is {MAX_OPERATIONS:.0e}; "
+                f"use a measure with full support, or fewer features"
+            )
+
+
+def _check_values(f: FloatArray, support: BoolArray | None, d: int) -> None:
+    finite = np.isfinite(f)
+    if support is not None:
+        finite |= ~support
+    if not finite.all():
+        wrong = np.argwhere(~finite)
+        cell = list(_cell(int(wrong[0][1]), d))
+        raise ValueError(
+            f"values{cell}={f[tuple(wrong[0])]}: must be finite on the support, "
+            f"{len(wrong)} of {f.size} values are not"
+        )
+
+
+def _cell(index: int, d: int) -> tuple[int, ...]:
+    return tuple(index >> (d - 1 - i) & 1 for i in range(d))
+
+
+def _variance(f: FloatArray, p: FloatArray, support: BoolArray | None) -> FloatArray:
+    """Var f of every function, shape ``(m,)``; exactly zero for what is constant up to rounding."""
+    out = np.empty(len(f))
+    for o, values in enumerate(f):
+        on, mass = (values, p) if support is None else (values[support], p[support])
+        centred = on - mass @ on
+        out[o] = mass @ np.square(centred, out=centred)
+        if out[o] <= (4 * np.finfo(float).eps * max(on.max(), -on.min())) ** 2:
+            out[o] = 0.0
+    return out
+
+
+def _quality(
+    rest: FloatArray, variance: FloatArray, p: FloatArray, support: BoolArray | None
+) -> tuple[float, float]:
+    """The largest remainder on the support, and the smallest R2 (1 for constants, which have no variance)."""
+    if support is not None:
+        rest, p = rest[:, support], p[support]
+    remainder = max(float(rest.max()), -float(rest.min()))
+    if not np.isfinite(remainder):
+        raise FloatingPointError("values: too large, the recursion overflowed; scale them down")
+    lost = np.einsum("oi,oi,i->o", rest, rest, p)
+    return remainder, float(np.min(1 - np.divide(lost, variance, out=np.zeros_like(lost), where=variance > 0)))

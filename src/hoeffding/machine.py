@@ -1,0 +1,47 @@
+"""The machine: how many threads a call may use, and how much memory is left."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def n_threads(n_jobs: int) -> int:
+    """Turn ``n_jobs`` into a number of threads: -1 means all cores this process may use."""
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or (n_jobs < 1 and n_jobs != -1):
+        raise ValueError(f"n_jobs={n_jobs!r}: give a positive number of threads, or -1 for all cores")
+    if n_jobs > 0:
+        return n_jobs
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def available_memory() -> int | None:
+    """Bytes of memory that can be had without swapping, or None where the system does not say."""
+    meminfo = Path("/proc/meminfo")
+    if meminfo.exists():
+        for line in meminfo.read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def readable_bytes(n_bytes: float) -> str:
+    """A size for people: ``readable_bytes(3 * 2**30)`` is ``'3.0 GiB'``."""
+    size, unit = float(n_bytes), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB"):
+        if size < 1024:
+            break
+        size, unit = size / 1024, larger
+    return f"{size:.1f} {unit}" if unit != "B" else f"{int(size)} B"
+
+
+def require_memory(n_bytes: float, what: str, instead: str) -> None:
+    """Raise MemoryError if ``what`` would take more memory than there is, saying what to do ``instead``."""
+    free = available_memory()
+    if free is not None and n_bytes > free:
+        raise MemoryError(f"{what} takes {readable_bytes(n_bytes)}, {readable_bytes(free)} are available; {instead}")

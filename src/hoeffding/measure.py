@@ -1,0 +1,501 @@
+r"""Probability measures on :math:`\{0,1\}^d`, their marginals :math:`p_S`, and what their support allows.
+
+A set S is *shattered* when :math:`X_S` takes all :math:`2^{|S|}` values. Only shattered sets carry a component of the
+decomposition; their family is closed under taking subsets, and it has at least as many sets as the support has
+points (Sauer, Shelah, Pajor). The decomposition is unique if and only if the two numbers are equal.
+
+Arrays over the cube have shape ``(2,) * d``: axis i is feature i.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from functools import cached_property
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from hoeffding import _kernels
+from hoeffding.bits import BitRows, as_bits, merge_rows, pack_columns
+from hoeffding.machine import n_threads, readable_bytes, require_memory
+from hoeffding.subsets import SubsetFamily, as_subset, grow_candidates, index_dtype
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+SUM_TOLERANCE = 1e-12  # a sum of 2^d probabilities in double precision is better than this
+MAX_ISING_FEATURES = 20
+MAX_CUBE_FEATURES = 32  # of an array over the cube: 2^32 doubles are 32 GiB
+
+
+class Measure(ABC):
+    """A probability measure on ``{0,1}^d``."""
+
+    d: int
+
+    # -- probabilities --------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def marginal(self, subset: Iterable[int]) -> FloatArray:
+        """The pmf of ``X_S``, shape ``(2,) * |S|``: axis j is the j-th feature of S in increasing order."""
+
+    @abstractmethod
+    def sample(self, n: int, rng: np.random.Generator | int) -> BitRows:
+        """Draw ``n`` independent rows, shape ``(n, d)``, uint8."""
+
+    @abstractmethod
+    def points(self) -> tuple[BitRows, FloatArray]:
+        """The support: its rows in lexicographic order, shape ``(n_points, d)``, and their probabilities."""
+
+    def pmf(self) -> FloatArray:
+        """All probabilities, shape ``(2,) * d``."""
+        if self.d > MAX_CUBE_FEATURES:
+            raise MemoryError(
+                f"the pmf on {self.d} features has 2^{self.d} entries; only marginals of this measure can be had"
+            )
+        require_memory(8.0 * 2**self.d, f"the pmf on {self.d} features", "use marginals of this measure instead")
+        return self._pmf()
+
+    @abstractmethod
+    def _pmf(self) -> FloatArray: ...
+
+    # -- support --------------------------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def n_points(self) -> int:
+        """The number of distinct points of the support."""
+
+    @property
+    def full_support(self) -> bool:
+        """Whether every point of the cube has positive probability."""
+        return self.n_points == 2**self.d
+
+    def is_shattered(self, subset: Iterable[int]) -> bool:
+        """Whether ``X_S`` takes all ``2^|S|`` values."""
+        s = as_subset(subset, self.d)
+        return 2 ** len(s) <= self.n_points and bool((self.marginal(s) > 0).all())
+
+    @abstractmethod
+    def shattered(self, order: int | None = None) -> SubsetFamily:
+        """All shattered sets of at most ``order`` features (by default, of any size)."""
+
+    @abstractmethod
+    def count_shattered(self) -> int:
+        """The number of shattered sets of any size."""
+
+    @property
+    def vc_dimension(self) -> int:
+        """The size of the largest shattered set: no component has a higher order."""
+        return self.shattered().order
+
+    @property
+    def is_unique(self) -> bool:
+        """Whether every function on the support has only one decomposition (as many shattered sets as points)."""
+        return self.count_shattered() == self.n_points
+
+    # -- words ----------------------------------------------------------------------------------------------------
+
+    def _describe(self) -> str:
+        return ""
+
+    def __repr__(self) -> str:
+        points = "full support" if self.full_support else f"{self.n_points} of 2^{self.d} points"
+        return f"{type(self).__name__}(d={self.d}, {self._describe()}{points})"
+
+    def _check_order(self, order: int | None) -> int:
+        if order is None:
+            return self.d
+        if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 0 <= order <= self.d:
+            raise ValueError(f"order={order!r}: must be an integer between 0 and the number of features, {self.d}")
+        return int(order)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+class Product(Measure):
+    """Independent features.
+
+    Parameters
+    ----------
+    probabilities : array-like, shape (d,)
+        ``P(X_i = 1)`` for every feature. A feature with probability 0 or 1 is constant and in no shattered set.
+
+    Examples
+    --------
+    >>> Product([0.5, 0.1, 1.0])
+    Product(d=3, 4 of 2^3 points)
+    >>> Product([0.5, 0.1]).marginal([1])
+    array([0.9, 0.1])
+    """
+
+    def __init__(self, probabilities: npt.ArrayLike) -> None:
+        p = as_real("probabilities", probabilities)
+        if p.ndim != 1 or p.size == 0:
+            raise ValueError(f"probabilities: expected one probability per feature, shape (d,), got shape {p.shape}")
+        wrong = np.flatnonzero(~((p >= 0) & (p <= 1)))
+        if wrong.size:
+            raise ValueError(f"probabilities[{wrong[0]}]={p[wrong[0]]}: must lie between 0 and 1")
+        self.probabilities = p
+        self.d = len(p)
+
+    @property
+    def _free(self) -> npt.NDArray[np.intp]:
+        return np.flatnonzero((self.probabilities > 0) & (self.probabilities < 1))
+
+    def marginal(self, subset: Iterable[int]) -> FloatArray:
+        out = np.ones(())
+        for i in as_subset(subset, self.d):
+            out = np.multiply.outer(out, [1 - self.probabilities[i], self.probabilities[i]])
+        return out
+
+    def _pmf(self) -> FloatArray:
+        return self.marginal(range(self.d))
+
+    def sample(self, n: int, rng: np.random.Generator | int) -> BitRows:
+        return (np.random.default_rng(rng).random((n, self.d)) < self.probabilities).astype(np.uint8)
+
+    def points(self) -> tuple[BitRows, FloatArray]:
+        return _points_of_pmf(self.pmf())
+
+    @property
+    def n_points(self) -> int:
+        return int(2 ** len(self._free))
+
+    def shattered(self, order: int | None = None) -> SubsetFamily:
+        free = self._free
+        order = min(self._check_order(order), len(free))
+        count = sum(comb(len(free), s) for s in range(order + 1))
+        require_memory(
+            count * (order + 8.0),
+            f"the list of {count} shattered sets of {len(free)} features",
+            "ask for a smaller order, or for count_shattered()",
+        )
+        chosen = SubsetFamily.up_to_order(max(len(free), order), order)
+        dtype = index_dtype(self.d)
+        return SubsetFamily(self.d, tuple(free[level].astype(dtype) for level in chosen.levels))
+
+    def count_shattered(self) -> int:
+        return self.n_points
+
+    @property
+    def vc_dimension(self) -> int:
+        return len(self._free)
+
+
+class Uniform(Product):
+    """The uniform measure on the cube: independent fair bits. Its decomposition is the Walsh-Hadamard expansion.
+
+    Examples
+    --------
+    >>> Uniform(10)
+    Uniform(d=10, full support)
+    """
+
+    def __init__(self, d: int) -> None:
+        if isinstance(d, bool) or not isinstance(d, int | np.integer) or d < 1:
+            raise ValueError(f"d={d!r}: give a positive number of features")
+        super().__init__(np.full(int(d), 0.5))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+class Table(Measure):
+    """Any measure, given by all its probabilities.
+
+    Parameters
+    ----------
+    pmf : array-like, shape (2,) * d
+        Axis i is feature i. Zero entries are allowed; they are off the support. The sum must be one.
+
+    Examples
+    --------
+    >>> Table([[0.4, 0.1], [0.1, 0.4]])
+    Table(d=2, full support)
+    >>> half = Table([[0.5, 0.0], [0.0, 0.5]])
+    >>> list(half.shattered()), half.is_unique
+    ([(), (0,), (1,)], False)
+    """
+
+    def __init__(self, pmf: npt.ArrayLike) -> None:
+        p = as_real("pmf", pmf)
+        if p.ndim == 0 or p.shape != (2,) * p.ndim:
+            raise ValueError(f"pmf: expected shape (2,) * d, one axis of length 2 per feature, got shape {p.shape}")
+        _check_probabilities("pmf", p)
+        self._table = p
+        self._table.flags.writeable = False
+        self.d = p.ndim
+
+    def _pmf(self) -> FloatArray:
+        return self._table
+
+    def marginal(self, subset: Iterable[int]) -> FloatArray:
+        s = as_subset(subset, self.d)
+        away = tuple(i for i in range(self.d) if i not in s)
+        return np.asarray(self._table.sum(axis=away) if away else self._table.copy())
+
+    def sample(self, n: int, rng: np.random.Generator | int) -> BitRows:
+        rows, masses = self.points()
+        return rows[_draw(masses, n, rng)]
+
+    def points(self) -> tuple[BitRows, FloatArray]:
+        return _points_of_pmf(self._table)
+
+    @cached_property
+    def n_points(self) -> int:  # type: ignore[override]  # a cached property is a property
+        return int(np.count_nonzero(self._table))
+
+    @cached_property
+    def _shattered_mask(self) -> BoolArray:
+        """Of every set, at its indicator vector, shape ``(2,) * d``: is it shattered?"""
+        if self.full_support:
+            return np.ones((2,) * self.d, np.bool_)
+        return _kernels.shattered_in_table((self._table > 0).ravel()).reshape(self._table.shape)
+
+    def shattered(self, order: int | None = None) -> SubsetFamily:
+        order = self._check_order(order)
+        if self.full_support:
+            return SubsetFamily.up_to_order(self.d, order)
+        family = SubsetFamily.from_cube_mask(self._shattered_mask)
+        return SubsetFamily(self.d, family.levels[: order + 1])
+
+    def count_shattered(self) -> int:
+        return int(np.count_nonzero(self._shattered_mask))
+
+
+class Ising(Table):
+    r"""A pairwise model of dependent bits, normalised exactly (d up to 20).
+
+    :math:`p(x) \propto \exp(\sum_i h_i s_i + \sum_{i<j} J_{ij} s_i s_j)` with spins :math:`s_i = 2 x_i - 1`: a positive
+    field makes :math:`X_i = 1` likelier, a positive coupling makes two features agree.
+
+    Parameters
+    ----------
+    fields : array-like, shape (d,)
+    couplings : array-like, shape (d, d)
+        Symmetric with a zero diagonal; each pair counts once.
+
+    Examples
+    --------
+    >>> Ising(fields=[0.0, 0.0], couplings=[[0.0, 0.5], [0.5, 0.0]]).pmf().round(3)
+    array([[0.366, 0.134],
+           [0.134, 0.366]])
+    """
+
+    def __init__(self, fields: npt.ArrayLike, couplings: npt.ArrayLike) -> None:
+        h, J = as_real("fields", fields), as_real("couplings", couplings)
+        d = h.size
+        if h.ndim != 1 or d == 0:
+            raise ValueError(f"fields: expected one field per feature, shape (d,), got shape {h.shape}")
+        if d > MAX_ISING_FEATURES:
+            raise ValueError(
+                f"fields: {d} features; the exact normalisation sums 2^d terms and stops at d={MAX_ISING_FEATURES}. "
+                f"Draw rows with a sampler of yours and use Empirical instead"
+            )
+        if J.shape != (d, d):
+            raise ValueError(f"couplings: expected shape {(d, d)} for {d} fields, got shape {J.shape}")
+        for name, a in (("fields", h), ("couplings", J)):
+            if not np.isfinite(a).all():
+                raise ValueError(f"{name}: must be finite, got NaN or infinite entries")
+        if not np.array_equal(J, J.T) or np.any(np.diag(J)):
+            raise ValueError("couplings: must be symmetric with a zero diagonal; each pair counts once")
+        self.fields, self.couplings = h, J
+        energy = np.zeros((2,) * d)
+        spins = [np.array([-1.0, 1.0]).reshape((1,) * i + (2,) + (1,) * (d - 1 - i)) for i in range(d)]
+        for i in range(d):
+            energy += h[i] * spins[i]
+            for j in range(i):
+                if J[i, j]:
+                    energy += J[i, j] * spins[i] * spins[j]
+        p = np.exp(energy - energy.max())
+        p /= p.sum()
+        if not (p > 0).all():
+            raise ValueError(
+                "fields, couplings: so strong that the smallest probability is below the smallest number; "
+                "scale them down, or give the support you mean as a Table"
+            )
+        super().__init__(p)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+class Empirical(Measure):
+    """The distribution of given rows.
+
+    Parameters
+    ----------
+    rows : array-like, shape (n, d)
+        Booleans, or numbers that are all 0 or 1. Equal rows are merged and their weights added.
+    weights : array-like, shape (n,), optional
+        Non-negative; by default every row weighs one. Rows of weight zero are not in the support.
+    distinct : bool
+        Give every distinct row the same mass, however often it occurs.
+    n_jobs : int
+        Threads for finding shattered sets; -1 means all cores.
+
+    Attributes
+    ----------
+    rows : (n_points, d) uint8, the distinct rows in lexicographic order.
+    weights : (n_points,) float64, their weights; they need not sum to one.
+
+    Examples
+    --------
+    >>> measure = Empirical([[0, 0], [0, 1], [1, 0], [1, 0]])
+    >>> measure
+    Empirical(d=2, 4 rows, 3 of 2^2 points)
+    >>> measure.marginal([0, 1])
+    array([[0.25, 0.25],
+           [0.5 , 0.  ]])
+    >>> measure.is_unique
+    True
+    """
+
+    def __init__(
+        self, rows: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, distinct: bool = False, n_jobs: int = -1
+    ) -> None:
+        bits = as_bits(rows, "rows")
+        if bits.size == 0:
+            raise ValueError(f"rows: expected at least one row and one feature, got shape {bits.shape}")
+        if distinct and weights is not None:
+            raise ValueError("weights: not possible with distinct=True, which gives all distinct rows the same mass")
+        self.threads = n_threads(n_jobs)
+        self.n_rows = len(bits)
+        self.distinct = distinct
+        if weights is None:
+            self.rows, inverse = merge_rows(bits)
+            self.weights = np.ones(len(self.rows)) if distinct else np.bincount(inverse).astype(np.float64)
+        else:
+            w = _check_weights(weights, len(bits))
+            self.rows, inverse = merge_rows(bits[w > 0])
+            self.weights = np.bincount(inverse, w[w > 0])
+        self.d = bits.shape[1]
+
+    def _describe(self) -> str:
+        return f"{self.n_rows} rows, {'distinct rows weigh the same, ' if self.distinct else ''}"
+
+    @property
+    def _masses(self) -> FloatArray:
+        return np.asarray(self.weights / self.weights.sum())
+
+    def marginal(self, subset: Iterable[int]) -> FloatArray:
+        s = as_subset(subset, self.d)
+        cell = np.zeros(len(self.rows), np.int64)
+        for i in s:
+            cell = 2 * cell + self.rows[:, i]
+        return (np.bincount(cell, self.weights, 2 ** len(s)) / self.weights.sum()).reshape((2,) * len(s))
+
+    def _pmf(self) -> FloatArray:
+        return self.marginal(range(self.d))
+
+    def sample(self, n: int, rng: np.random.Generator | int) -> BitRows:
+        return self.rows[_draw(self._masses, n, rng)]
+
+    def points(self) -> tuple[BitRows, FloatArray]:
+        return self.rows, self._masses
+
+    @property
+    def n_points(self) -> int:
+        return len(self.rows)
+
+    def shattered(self, order: int | None = None) -> SubsetFamily:
+        return SubsetFamily(self.d, tuple(self._grow(self._check_order(order), None)))
+
+    def count_shattered(self) -> int:
+        return sum(map(len, self._grow(self.d, None)))
+
+    @cached_property
+    def is_unique(self) -> bool:  # type: ignore[override]  # a cached property is a property
+        return sum(map(len, self._grow(self.d, self.n_points))) == self.n_points
+
+    def _grow(self, order: int, stop_above: int | None) -> list[npt.NDArray[np.unsignedinteger]]:
+        """The family level by level: a set is tried only if all its subsets are shattered.
+
+        Stops early once there are more than ``stop_above`` sets.
+        """
+        columns = pack_columns(self.rows)
+        levels: list[npt.NDArray[np.unsignedinteger]] = [np.zeros((1, 0), index_dtype(self.d))]
+        total = 1
+        for size in range(1, min(order, self.n_points.bit_length() - 1) + 1):
+            if size == 1:
+                candidates = np.arange(self.d, dtype=index_dtype(self.d))[:, None]
+            else:
+                candidates = grow_candidates(levels[-1])
+            sets = np.ascontiguousarray(candidates, np.int64)
+            level = candidates[_kernels.judge_candidates(columns, self.n_points, sets, self.threads)]
+            total += len(level)
+            if len(level) == 0:
+                break
+            levels.append(level)
+            if stop_above is not None and total > stop_above:
+                break
+        return levels
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def as_measure(pmf: Measure | npt.ArrayLike) -> Measure:
+    """A measure as it is; an array as a :class:`Table`."""
+    return pmf if isinstance(pmf, Measure) else Table(pmf)
+
+
+def as_real(name: str, a: npt.ArrayLike) -> FloatArray:
+    """Read real numbers into a new float64 array; refuse what would not be kept exactly."""
+    given = np.asarray(a)
+    if given.dtype.kind == "c":
+        raise TypeError(f"{name}: complex numbers are not supported; pass the real and the imaginary part as two outputs")
+    if given.dtype.kind not in "buif":
+        raise TypeError(f"{name}: expected real numbers, got dtype {given.dtype}")
+    out = np.array(given, np.float64, order="C")
+    if given.dtype.kind in "uif" and given.dtype.itemsize >= 8 and given.dtype != np.float64:
+        kept = out.astype(given.dtype) == given
+        if not (kept | (given != given)).all():
+            raise TypeError(f"{name}: dtype {given.dtype} holds numbers that float64 cannot; convert them first")
+    return out
+
+
+def _check_probabilities(name: str, p: FloatArray) -> None:
+    wrong = np.argwhere(~np.isfinite(p) | (p < 0))
+    if len(wrong):
+        cell = tuple(wrong[0].tolist())
+        raise ValueError(f"{name}{list(cell)}={p[cell]}: probabilities must be finite and not negative")
+    excess = float(p.sum()) - 1.0
+    if abs(excess) > SUM_TOLERANCE:
+        raise ValueError(
+            f"{name}: the probabilities sum to {1.0 + excess!r}, which is off one by {excess:.3g}; "
+            f"if they are weights, pass {name} / {name}.sum() in float64"
+        )
+
+
+def _check_weights(weights: npt.ArrayLike, n: int) -> FloatArray:
+    w = as_real("weights", weights)
+    if w.shape != (n,):
+        raise ValueError(f"weights: expected one weight per row, shape {(n,)}, got shape {w.shape}")
+    wrong = np.flatnonzero(~np.isfinite(w) | (w < 0))
+    if wrong.size:
+        raise ValueError(f"weights[{wrong[0]}]={w[wrong[0]]}: weights must be finite and not negative")
+    if not w.any():
+        raise ValueError("weights: all weights are zero")
+    return w
+
+
+def _points_of_pmf(pmf: FloatArray) -> tuple[BitRows, FloatArray]:
+    at = np.flatnonzero(pmf)
+    require_memory(
+        at.size * (pmf.ndim + 16.0), f"the list of {at.size} points on {pmf.ndim} features", "use marginals instead"
+    )
+    rows = np.empty((len(at), pmf.ndim), np.uint8)
+    for i in range(pmf.ndim):
+        rows[:, i] = at >> (pmf.ndim - 1 - i) & 1
+    return rows, pmf.ravel()[at]
+
+
+def _draw(masses: FloatArray, n: int, rng: np.random.Generator | int) -> npt.NDArray[np.intp]:
+    """``n`` positions, each with the probability given by ``masses``."""
+    cumulative = np.cumsum(masses)
+    return np.searchsorted(cumulative, np.random.default_rng(rng).random(n) * cumulative[-1], side="right")
