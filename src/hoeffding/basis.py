@@ -54,7 +54,8 @@ def omega(measure: Measure, subset: Iterable[int]) -> FloatArray:
     s = as_subset(subset, measure.d)
     p_S = measure.marginal(s)
     if not (p_S > 0).all():
-        raise ValueError(f"subset={s!r}: not shattered, {int((p_S == 0).sum())} of its {p_S.size} cells are never observed")
+        n_empty = int((p_S == 0).sum())
+        raise ValueError(f"subset={s!r}: not shattered, {n_empty} of its {p_S.size} cells are never observed")
     return (walsh_hadamard((1 / (p_S.size * p_S)).ravel()) / p_S.size).reshape(p_S.shape)
 
 

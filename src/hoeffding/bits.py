@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 BitRows = npt.NDArray[np.uint8]
 
 
-def as_bits(X: npt.ArrayLike, name: str) -> BitRows:
-    """Read an ``(n, d)`` array of booleans or of numbers that are all 0 or 1; refuse anything else.
+def data_frame(X: Any) -> Any:
+    """``X`` as a narwhals data frame if it is one (pandas, polars, pyarrow), else None."""
+    if isinstance(X, np.ndarray | list | tuple):
+        return None
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def as_bits(X: Any, name: str) -> BitRows:
+    """Read ``(n, d)`` booleans, or numbers that are all 0 or 1, from an array or data frame; refuse anything else.
 
     ``name`` is the argument that errors speak of.
     """
-    a = np.asarray(X)
+    frame = data_frame(X)
+    a = np.asarray(X if frame is None else frame.to_numpy())
     if a.ndim != 2:
         raise ValueError(f"{name}: expected rows of bits, shape (n, d), got shape {a.shape}")
     if a.dtype.kind not in "buif":
-        raise TypeError(f"{name}: expected booleans or the numbers 0 and 1, got dtype {a.dtype}")
-    bits = a.astype(np.uint8) if a.dtype.kind == "b" else (a == 1).astype(np.uint8)
-    wrong = (a != bits) if a.dtype.kind != "b" else np.zeros(a.shape, np.bool_)
+        hint = ", as missing or mixed values give" if a.dtype.kind == "O" else ""
+        raise TypeError(f"{name}: expected booleans or the numbers 0 and 1, got dtype {a.dtype}{hint}")
+    bits: BitRows = np.asarray(a == 1).astype(np.uint8)
+    wrong = a != bits
     if wrong.any():
         column = int(np.flatnonzero(wrong.any(axis=0))[0])
         found = ", ".join(map(str, np.unique(a[wrong[:, column], column])[:3]))
@@ -33,7 +47,7 @@ def as_bits(X: npt.ArrayLike, name: str) -> BitRows:
 def merge_rows(bits: BitRows) -> tuple[BitRows, npt.NDArray[np.intp]]:
     """The distinct rows in lexicographic order, and for each row given the position of its distinct row."""
     n, d = bits.shape
-    packed = np.packbits(bits, axis=1)
+    packed = np.ascontiguousarray(np.packbits(bits, axis=1))
     if d == 0:
         return bits[:1], np.zeros(n, np.intp)
     keys = packed.view(f"V{packed.shape[1]}").ravel()

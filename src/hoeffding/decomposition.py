@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from hoeffding import basis, fourier
-from hoeffding.bits import BitRows, as_bits
+from hoeffding.bits import BitRows, as_bits, data_frame
 from hoeffding.machine import n_threads, require_memory
 from hoeffding.measure import Measure
 from hoeffding.subsets import SubsetFamily
@@ -90,6 +91,9 @@ class Decomposition:
     fidelity: float
     feature_names: tuple[str, ...]
     n_jobs: int = field(default=-1)
+
+    def __post_init__(self) -> None:
+        self.coefficients.flags.writeable = False
 
     # -- what there is --------------------------------------------------------------------------------------------
 
@@ -169,12 +173,13 @@ class Decomposition:
         beta = self._cube_coefficients()
         f = fourier.inverse(beta, self.measure, threads)
         inner, norm2 = fourier.inner_products(f, self.measure, threads)
-        at = self.family.cube_index()
-        structural = beta[:, at] ** 2 * norm2[at]
-        total = beta[:, at] * inner[:, at]
+        coefficients = self.family.take(beta)
+        structural = coefficients**2 * self.family.take(norm2)
+        total = coefficients * self.family.take(inner)
         structural[:, 0] = total[:, 0] = 0.0  # the empty set comes first: the mean does not vary
-        arrays = [self._from_planes(a, (len(at),)) for a in (structural, total - structural, total)]
-        return Variance(*arrays, of_f=np.asarray(arrays[2].sum(axis=0)))
+        total = self._from_planes(total, (len(self.family),))
+        structural = self._from_planes(structural, (len(self.family),))
+        return Variance(structural, total - structural, total, np.asarray(total.sum(axis=0)))
 
     def variance(self) -> Variance:
         """Variances of the components: structural, correlative and total (see :class:`Variance`)."""
@@ -183,10 +188,8 @@ class Decomposition:
     def share_by_order(self) -> FloatArray:
         """The share of the variance of f at each order 1, 2, ..., shape ``(order,)`` (with output axes behind)."""
         share = self.variance().share
-        starts = self.family.starts
-        return np.array([share[a:b].sum(axis=0) for a, b in zip(starts[1:], starts[2:], strict=False)]).reshape(
-            (len(starts) - 2, *self.output_shape)
-        )
+        by_order = [share[a:b].sum(axis=0) for a, b in pairwise(self.family.starts[1:])]
+        return np.array(by_order).reshape(len(by_order), *self.output_shape)
 
     # -- tables and words -----------------------------------------------------------------------------------------
 
@@ -216,13 +219,15 @@ class Decomposition:
         try:
             return nw.from_dict(data, backend=backend).to_native()
         except ModuleNotFoundError as error:
-            raise ModuleNotFoundError(f"to_frame(backend={backend!r}) needs {backend}: pip install {backend}") from error
+            message = f"to_frame(backend={backend!r}) needs {backend}: pip install {backend}"
+            raise ModuleNotFoundError(message) from error
 
     def _facts(self) -> list[tuple[str, str]]:
         outputs = f", {int(np.prod(self.output_shape))} outputs" if self.output_shape else ""
+        unique = "unique" if self.unique else "not unique"
         facts = [
             ("measure", repr(self.measure)),
-            ("components", f"{len(self.family)}, order up to {self.order}, {'unique' if self.unique else 'not unique'}{outputs}"),
+            ("components", f"{len(self.family)}, order up to {self.order}, {unique}{outputs}"),
             ("engine", f"{self.engine}: {self.reason}"),
             ("fidelity", f"R2 = {self.fidelity:.6g}, largest remainder {self.remainder:.1e}"),
         ]
@@ -270,14 +275,12 @@ class Decomposition:
 
     def _rows(self, X: Any) -> BitRows:
         """Rows of bits in the order of the features; the columns of a data frame are found by name."""
-        import narwhals as nw
-
-        frame = nw.from_native(X, eager_only=True, pass_through=True)
-        if isinstance(frame, nw.DataFrame):
+        frame = data_frame(X)
+        if frame is not None:
             missing = [name for name in self.feature_names if name not in frame.columns]
             if missing:
                 raise ValueError(f"X: no column {missing[0]!r}; expected the columns {', '.join(self.feature_names)}")
-            X = frame.select(self.feature_names).to_numpy()
+            X = frame.select(self.feature_names).to_native()
         rows = as_bits(X, "X")
         if rows.shape[1] != self.n_features:
             raise ValueError(f"X: expected {self.n_features} features, got {rows.shape[1]} columns")
@@ -291,9 +294,7 @@ class Decomposition:
             f"an array over the cube of {self.n_features} features",
             "ask for components(X) of the rows and subsets you want",
         )
-        beta = np.zeros((m, 2**self.n_features))
-        beta[:, self.family.cube_index()] = self.coefficients.reshape(len(self.family), m).T
-        return beta
+        return self.family.put(self.coefficients.reshape(len(self.family), m).T)
 
     def _from_planes(self, planes: FloatArray, shape: tuple[int, ...]) -> FloatArray:
         return np.ascontiguousarray(planes.T).reshape(*shape, *self.output_shape)

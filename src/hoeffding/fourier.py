@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from hoeffding import _kernels
 from hoeffding.measure import Measure, Product
+from hoeffding.progress import progress
 
 FloatArray = npt.NDArray[np.float64]
 _Matrix = Callable[[float, float], list[list[float]]]
@@ -31,25 +32,28 @@ def forward(f: FloatArray, measure: Measure, threads: int) -> tuple[FloatArray, 
     if isinstance(measure, Product):
         beta = _kernels.kronecker(f, _per_feature(measure, _forward_matrix))
         return beta, np.subtract(f, inverse(beta, measure, threads), out=f)
-    return _kernels.solve(f, _flat_pmf(measure), threads), f
+    with progress("Decomposing", 3.0**measure.d) as done:
+        return _kernels.solve(f, _flat_pmf(measure), threads, done), f
 
 
 def inverse(beta: FloatArray, measure: Measure, threads: int) -> FloatArray:
     """Return the functions with coefficients ``beta``, on the whole cube."""
     if isinstance(measure, Product):
         return _kernels.kronecker(beta, _per_feature(measure, _inverse_matrix))
-    return _kernels.synthesize(beta, _flat_pmf(measure), threads)
+    with progress("Adding up components", 3.0**measure.d) as done:
+        return _kernels.synthesize(beta, _flat_pmf(measure), threads, done)
 
 
 def inner_products(f: FloatArray, measure: Measure, threads: int) -> tuple[FloatArray, FloatArray]:
-    """Return ``E[f psi_S]``, shape ``(m, 2**d)``, and ``E[psi_S^2]``, shape ``(2**d,)``, zero where S is not shattered."""
+    """Return ``E[f psi_S]``, shape ``(m, 2**d)``, and ``E[psi_S^2]``, shape ``(2**d,)``; zero if S is not shattered."""
     if isinstance(measure, Product):
         norm2 = np.ones(1)
         for p in measure.probabilities:
             norm2 = np.multiply.outer(norm2, [1.0, 0.25 / (p * (1 - p)) if 0 < p < 1 else 0.0]).ravel()
         return _kernels.kronecker(f, _per_feature(measure, _inner_matrix)), norm2
     p = _flat_pmf(measure)
-    return _kernels.project(f * p, p, threads)
+    with progress("Taking inner products", 3.0**measure.d) as done:
+        return _kernels.project(f * p, p, threads, done)
 
 
 def _flat_pmf(measure: Measure) -> FloatArray:

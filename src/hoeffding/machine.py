@@ -32,6 +32,8 @@ def available_memory() -> int | None:
 
 def readable_bytes(n_bytes: float) -> str:
     """A size for people: ``readable_bytes(3 * 2**30)`` is ``'3.0 GiB'``."""
+    if n_bytes >= 2**80:
+        return f"2^{int(n_bytes).bit_length() - 1} B"
     size, unit = float(n_bytes), "B"
     for larger in ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB"):
         if size < 1024:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from hoeffding import _kernels
 from hoeffding.bits import BitRows, as_bits, merge_rows, pack_columns
-from hoeffding.machine import n_threads, readable_bytes, require_memory
+from hoeffding.machine import n_threads, require_memory
 from hoeffding.subsets import SubsetFamily, as_subset, grow_candidates, index_dtype
 
 FloatArray = npt.NDArray[np.float64]
@@ -71,7 +71,7 @@ class Measure(ABC):
     @property
     def full_support(self) -> bool:
         """Whether every point of the cube has positive probability."""
-        return self.n_points == 2**self.d
+        return bool(self.n_points == 2**self.d)
 
     def is_shattered(self, subset: Iterable[int]) -> bool:
         """Whether ``X_S`` takes all ``2^|S|`` values."""
@@ -152,6 +152,9 @@ class Product(Measure):
             out = np.multiply.outer(out, [1 - self.probabilities[i], self.probabilities[i]])
         return out
 
+    def is_shattered(self, subset: Iterable[int]) -> bool:
+        return bool(np.isin(as_subset(subset, self.d), self._free).all())
+
     def _pmf(self) -> FloatArray:
         return self.marginal(range(self.d))
 
@@ -170,7 +173,7 @@ class Product(Measure):
         order = min(self._check_order(order), len(free))
         count = sum(comb(len(free), s) for s in range(order + 1))
         require_memory(
-            count * (order + 8.0),
+            count * (order + 8),
             f"the list of {count} shattered sets of {len(free)} features",
             "ask for a smaller order, or for count_shattered()",
         )
@@ -246,12 +249,12 @@ class Table(Measure):
         return _points_of_pmf(self._table)
 
     @cached_property
-    def n_points(self) -> int:  # type: ignore[override]  # a cached property is a property
+    def n_points(self) -> int:
         return int(np.count_nonzero(self._table))
 
     @cached_property
     def _shattered_mask(self) -> BoolArray:
-        """Of every set, at its indicator vector, shape ``(2,) * d``: is it shattered?"""
+        """Whether each set is shattered, at its indicator vector, shape ``(2,) * d``."""
         if self.full_support:
             return np.ones((2,) * self.d, np.bool_)
         return _kernels.shattered_in_table((self._table > 0).ravel()).reshape(self._table.shape)
@@ -304,13 +307,7 @@ class Ising(Table):
         if not np.array_equal(J, J.T) or np.any(np.diag(J)):
             raise ValueError("couplings: must be symmetric with a zero diagonal; each pair counts once")
         self.fields, self.couplings = h, J
-        energy = np.zeros((2,) * d)
-        spins = [np.array([-1.0, 1.0]).reshape((1,) * i + (2,) + (1,) * (d - 1 - i)) for i in range(d)]
-        for i in range(d):
-            energy += h[i] * spins[i]
-            for j in range(i):
-                if J[i, j]:
-                    energy += J[i, j] * spins[i] * spins[j]
+        energy = _ising_energy(h, J)
         p = np.exp(energy - energy.max())
         p /= p.sum()
         if not (p > 0).all():
@@ -319,6 +316,17 @@ class Ising(Table):
                 "scale them down, or give the support you mean as a Table"
             )
         super().__init__(p)
+
+
+def _ising_energy(h: FloatArray, J: FloatArray) -> FloatArray:
+    d = len(h)
+    energy = np.zeros((2,) * d)
+    spins = [np.array([-1.0, 1.0]).reshape((1,) * i + (2,) + (1,) * (d - 1 - i)) for i in range(d)]
+    for i in range(d):
+        energy += h[i] * spins[i]
+        for j in range(i):
+            energy += J[i, j] * spins[i] * spins[j]
+    return energy
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -366,13 +374,15 @@ class Empirical(Measure):
         self.threads = n_threads(n_jobs)
         self.n_rows = len(bits)
         self.distinct = distinct
+        self.weights: FloatArray
         if weights is None:
             self.rows, inverse = merge_rows(bits)
-            self.weights = np.ones(len(self.rows)) if distinct else np.bincount(inverse).astype(np.float64)
+            counts = np.ones(len(self.rows)) if distinct else np.bincount(inverse)
+            self.weights = np.asarray(counts, np.float64)
         else:
             w = _check_weights(weights, len(bits))
             self.rows, inverse = merge_rows(bits[w > 0])
-            self.weights = np.bincount(inverse, w[w > 0])
+            self.weights = np.asarray(np.bincount(inverse, w[w > 0]), np.float64)
         self.d = bits.shape[1]
 
     def _describe(self) -> str:
@@ -387,7 +397,8 @@ class Empirical(Measure):
         cell = np.zeros(len(self.rows), np.int64)
         for i in s:
             cell = 2 * cell + self.rows[:, i]
-        return (np.bincount(cell, self.weights, 2 ** len(s)) / self.weights.sum()).reshape((2,) * len(s))
+        sums = np.bincount(cell, self.weights, 2 ** len(s))
+        return np.asarray(sums / self.weights.sum()).reshape((2,) * len(s))
 
     def _pmf(self) -> FloatArray:
         return self.marginal(range(self.d))
@@ -409,7 +420,7 @@ class Empirical(Measure):
         return sum(map(len, self._grow(self.d, None)))
 
     @cached_property
-    def is_unique(self) -> bool:  # type: ignore[override]  # a cached property is a property
+    def is_unique(self) -> bool:
         return sum(map(len, self._grow(self.d, self.n_points))) == self.n_points
 
     def _grow(self, order: int, stop_above: int | None) -> list[npt.NDArray[np.unsignedinteger]]:
@@ -448,14 +459,16 @@ def as_real(name: str, a: npt.ArrayLike) -> FloatArray:
     """Read real numbers into a new float64 array; refuse what would not be kept exactly."""
     given = np.asarray(a)
     if given.dtype.kind == "c":
-        raise TypeError(f"{name}: complex numbers are not supported; pass the real and the imaginary part as two outputs")
+        raise TypeError(f"{name}: complex numbers are not supported; pass real and imaginary part as two outputs")
     if given.dtype.kind not in "buif":
         raise TypeError(f"{name}: expected real numbers, got dtype {given.dtype}")
     out = np.array(given, np.float64, order="C")
-    if given.dtype.kind in "uif" and given.dtype.itemsize >= 8 and given.dtype != np.float64:
-        kept = out.astype(given.dtype) == given
-        if not (kept | (given != given)).all():
-            raise TypeError(f"{name}: dtype {given.dtype} holds numbers that float64 cannot; convert them first")
+    if given.dtype.kind in "ui":
+        kept = (given <= 2**53) & (given >= -(2**53))
+    else:
+        kept = (out.astype(given.dtype) == given) | np.isnan(out)
+    if not kept.all():
+        raise TypeError(f"{name}: dtype {given.dtype} holds numbers that float64 cannot keep; convert them first")
     return out
 
 
@@ -498,4 +511,4 @@ def _points_of_pmf(pmf: FloatArray) -> tuple[BitRows, FloatArray]:
 def _draw(masses: FloatArray, n: int, rng: np.random.Generator | int) -> npt.NDArray[np.intp]:
     """``n`` positions, each with the probability given by ``masses``."""
     cumulative = np.cumsum(masses)
-    return np.searchsorted(cumulative, np.random.default_rng(rng).random(n) * cumulative[-1], side="right")
+    return np.asarray(np.searchsorted(cumulative, np.random.default_rng(rng).random(n) * cumulative[-1], side="right"))

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ import numpy.typing as npt
 IndexArray = npt.NDArray[np.unsignedinteger]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def index_dtype(d: int) -> type[np.unsignedinteger]:
@@ -92,7 +94,7 @@ class SubsetFamily:
     def from_cube_mask(cls, mask: BoolArray) -> SubsetFamily:
         """The sets S whose indicator vector is marked in ``mask``, an array of shape ``(2,) * d``."""
         everything = cls.up_to_order(mask.ndim, mask.ndim)
-        return everything.select(mask.ravel()[everything.cube_index()])
+        return everything.select(everything.take(mask.ravel()))
 
     # -- a sequence of tuples --------------------------------------------------------------------------------------
 
@@ -163,7 +165,7 @@ class SubsetFamily:
 
     def select(self, mask: BoolArray) -> SubsetFamily:
         """The sets marked in ``mask``, shape ``(n_subsets,)``."""
-        parts = [level[mask[a:b]] for level, a, b in zip(self.levels, self.starts, self.starts[1:], strict=False)]
+        parts = [level[mask[a:b]] for level, a, b in self._runs()]
         while parts and len(parts[-1]) == 0:
             parts.pop()
         return SubsetFamily(self.d, tuple(parts))
@@ -176,12 +178,35 @@ class SubsetFamily:
             levels[s - 1] = np.unique(np.concatenate(below), axis=0)
         return SubsetFamily(self.d, tuple(levels))
 
+    # -- arrays over the cube --------------------------------------------------------------------------------------
+    # An array over all subsets of the features has a last axis of length 2^d: the set S sits at the flat index of its
+    # indicator vector in a cube of shape (2,) * d.
+
     def cube_index(self) -> IntArray:
         """The flat index of each set's indicator vector in a cube of shape ``(2,) * d``, shape ``(n_subsets,)``."""
-        out = np.zeros(len(self), np.int64)
-        for level, a, b in zip(self.levels, self.starts, self.starts[1:], strict=False):
-            for column in level.T:
-                out[a:b] |= np.int64(1) << (self.d - 1 - column.astype(np.int64))
+        return np.concatenate([np.zeros(0, np.int64), *(self._level_index(level) for level in self.levels)])
+
+    def take(self, cube: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+        """The entries of an array over the cube, shape ``(..., 2**d)``, at the sets: ``(..., n_subsets)``."""
+        out = np.empty((*cube.shape[:-1], len(self)), cube.dtype)
+        for level, a, b in self._runs():  # by level, so that no index of all sets is needed
+            out[..., a:b] = cube[..., self._level_index(level)]
+        return out
+
+    def put(self, entries: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+        """The inverse of :meth:`take`, with zeros where the family has no set."""
+        cube = np.zeros((*entries.shape[:-1], 2**self.d), entries.dtype)
+        for level, a, b in self._runs():
+            cube[..., self._level_index(level)] = entries[..., a:b]
+        return cube
+
+    def _runs(self) -> Iterator[tuple[IndexArray, int, int]]:
+        return zip(self.levels, self.starts.tolist(), self.starts.tolist()[1:], strict=False)
+
+    def _level_index(self, level: IndexArray) -> IntArray:
+        out = np.zeros(len(level), np.int64)
+        for column in level.T:
+            out |= np.int64(1) << (self.d - 1 - column.astype(np.int64))
         return out
 
 

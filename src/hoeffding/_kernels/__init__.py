@@ -6,6 +6,9 @@ variable ``HOEFFDING_ISA`` names another or :func:`using` selects one for a whil
 
 Arrays are C-contiguous: m functions on the cube are ``(m, 2**d)`` float64, a measure is ``(2**d,)``. A set of
 features is the flat index of its indicator vector in a cube of shape ``(2,) * d``. Nothing is checked here.
+
+Kernels that may take long add the work they have done to ``done``, an array of one float64 that another thread may
+watch; solve, synthesize and project come to ``3**d``.
 """
 
 from __future__ import annotations
@@ -57,7 +60,7 @@ def using(name: str) -> Iterator[None]:
         _active = before
 
 
-def solve(f: FloatArray, p: FloatArray, threads: int) -> FloatArray:
+def solve(f: FloatArray, p: FloatArray, threads: int, done: FloatArray | None = None) -> FloatArray:
     """Return beta, the coefficients of ``f`` in the basis psi; ``f`` becomes ``f`` minus its expansion.
 
     Sets with an unobserved cell get the coefficient zero.
@@ -65,25 +68,27 @@ def solve(f: FloatArray, p: FloatArray, threads: int) -> FloatArray:
     if _active == "reference":
         return reference.solve(f, p)
     beta = np.empty_like(f)
-    _native.solve(_active, f, p, beta, threads)
+    _native.solve(_active, f, p, beta, threads, done)
     return beta
 
 
-def synthesize(beta: FloatArray, p: FloatArray, threads: int) -> FloatArray:
+def synthesize(beta: FloatArray, p: FloatArray, threads: int, done: FloatArray | None = None) -> FloatArray:
     """Return the functions with coefficients ``beta``; sets with an unobserved cell are passed over."""
     if _active == "reference":
         return reference.synthesize(beta, p)
     f = np.zeros_like(beta)
-    _native.synthesize(_active, f, p, beta, threads)
+    _native.synthesize(_active, f, p, beta, threads, done)
     return f
 
 
-def project(h: FloatArray, p: FloatArray, threads: int) -> tuple[FloatArray, FloatArray]:
+def project(
+    h: FloatArray, p: FloatArray, threads: int, done: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
     """Return ``(E[f psi_S], E[psi_S^2])`` for all S, from ``h = f p``; zero for sets with an unobserved cell."""
     if _active == "reference":
         return reference.project(h, p)
     inner, norm2 = np.empty_like(h), np.empty_like(p)
-    _native.project(_active, np.concatenate([h, p[None]]), inner, norm2, threads)
+    _native.project(_active, np.concatenate([h, p[None]]), inner, norm2, threads, done)
     return inner, norm2
 
 

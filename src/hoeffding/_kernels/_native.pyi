@@ -3,10 +3,20 @@ import numpy.typing as npt
 
 def instruction_sets() -> list[str]: ...
 def solve(
-    isa: str, g: npt.NDArray[np.float64], p: npt.NDArray[np.float64], beta: npt.NDArray[np.float64], threads: int
+    isa: str,
+    g: npt.NDArray[np.float64],
+    p: npt.NDArray[np.float64],
+    beta: npt.NDArray[np.float64],
+    threads: int,
+    done: npt.NDArray[np.float64] | None,
 ) -> None: ...
 def synthesize(
-    isa: str, g: npt.NDArray[np.float64], p: npt.NDArray[np.float64], beta: npt.NDArray[np.float64], threads: int
+    isa: str,
+    g: npt.NDArray[np.float64],
+    p: npt.NDArray[np.float64],
+    beta: npt.NDArray[np.float64],
+    threads: int,
+    done: npt.NDArray[np.float64] | None,
 ) -> None: ...
 def project(
     isa: str,
@@ -14,6 +24,7 @@ def project(
     inner: npt.NDArray[np.float64],
     norm2: npt.NDArray[np.float64],
     threads: int,
+    done: npt.NDArray[np.float64] | None,
 ) -> None: ...
 def kronecker(isa: str, f: npt.NDArray[np.float64], matrices: npt.NDArray[np.float64]) -> None: ...
 def extend(isa: str, f: npt.NDArray[np.float64], support: npt.NDArray[np.uint8]) -> None: ...

@@ -3,8 +3,8 @@ r"""What each kernel means, in NumPy, close to the formulas. Slow: the oracle of
 With :math:`1/(2^{|S|} p_S) = \sum_{U \subseteq S} \omega^{(S)}_U \chi_U` the basis is triangular in the parities,
 :math:`\psi_S = \sum_{R \subseteq S} \omega^{(S)}_{S \setminus R} \chi_R`, so that the coefficients follow from the
 largest sets down: :math:`\beta_S = r(S) / \omega^{(S)}_\emptyset`, then
-:math:`r(R) \mathrel{-}= \omega^{(S)}_{S \setminus R} \beta_S` for :math:`R \subset S`, where r starts as the Walsh-Hadamard
-transform of f.
+:math:`r(R) \mathrel{-}= \omega^{(S)}_{S \setminus R} \beta_S` for :math:`R \subset S`, where r starts as the
+Walsh-Hadamard transform of f.
 
 A set is the flat index of its indicator vector in a cube of shape ``(2,) * d``: feature i is bit ``d - 1 - i``.
 """
@@ -49,7 +49,7 @@ def marginal(p: FloatArray, mask: int) -> FloatArray:
     bits = range(size.bit_length() - 1)
     away = tuple(-1 - b for b in bits if not mask >> b & 1)
     summed: FloatArray = a.sum(axis=away) if away else a
-    return summed.reshape(*p.shape[:-1], -1)
+    return summed.reshape(*p.shape[:-1], 2 ** mask.bit_count())
 
 
 def parities(n_cells: int) -> FloatArray:

@@ -1,0 +1,1 @@
+"""The engines: different inputs, one result, a :class:`~hoeffding.decomposition.Decomposition`."""

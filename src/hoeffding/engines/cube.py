@@ -30,6 +30,7 @@ from hoeffding.decomposition import Decomposition
 from hoeffding.engines import least_variance
 from hoeffding.machine import n_threads, readable_bytes, require_memory
 from hoeffding.measure import MAX_CUBE_FEATURES, Measure, Product, Table, Uniform, as_measure, as_real
+from hoeffding.subsets import SubsetFamily
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -39,6 +40,7 @@ logger = logging.getLogger("hoeffding")
 Route = Literal["product", "triangular", "null space", "row space"]
 
 MAX_OPERATIONS = 2e13  # of dense linear algebra, which cannot be interrupted: some ten minutes
+MAX_VALUE = 1e150
 STEP = 20  # operations at one step of the triangular recursion, for comparison with linear algebra
 
 
@@ -141,16 +143,16 @@ def transform(
 
     Examples
     --------
-    Two features that agree more often than not, and their product:
+    A function of two features that agree more often than not:
 
     >>> import hoeffding
-    >>> result = hoeffding.transform([[0.0, 0.0], [0.0, 1.0]], [[0.4, 0.1], [0.1, 0.4]])
+    >>> result = hoeffding.transform([[1.0, 2.0], [2.0, 4.0]], [[0.4, 0.1], [0.1, 0.4]])
     >>> result.subsets
     [(), (0,), (1,), (0, 1)]
     >>> result.coefficients.round(4)
-    array([ 0.4 , -0.25,  -0.25,  0.16])
+    array([ 2.4 , -0.75, -0.75,  0.16])
     >>> result.predict([[1, 1], [0, 1]]).round(12)
-    array([1., 0.])
+    array([4., 2.])
     """
     threads = n_threads(n_jobs)
     measure, f, output_shape = _read(values, pmf)
@@ -167,7 +169,7 @@ def transform(
     remainder, fidelity = _quality(rest, variance, p, support)
     del f, rest
     family = on_cube.shattered()
-    coefficients = np.ascontiguousarray(beta[:, family.cube_index()].T)
+    coefficients = np.ascontiguousarray(family.take(beta).T)
     return Decomposition(
         measure=measure,
         family=family,
@@ -202,18 +204,16 @@ def inverse_transform(
 
     Examples
     --------
-    >>> inverse_transform([[0.4, -0.25], [-0.25, 0.16]], [[0.4, 0.1], [0.1, 0.4]]).round(12)
-    array([[0., 0.],
-           [0., 1.]])
+    >>> inverse_transform([[2.4, -0.75], [-0.75, 0.16]], [[0.4, 0.1], [0.1, 0.4]]).round(12)
+    array([[1., 2.],
+           [2., 4.]])
     """
     measure, beta, output_shape = _read(coefficients, pmf, name="coefficients")
     on_cube = _with_pmf(measure)
     if not np.isfinite(beta).all():
         raise ValueError("coefficients: must be finite, got NaN or infinite entries")
     if not on_cube.full_support:
-        absent = np.ones(beta.shape[1], np.bool_)
-        absent[on_cube.shattered().cube_index()] = False
-        wrong = np.flatnonzero(absent & beta.any(axis=0))
+        wrong = np.flatnonzero(~_marked(on_cube.shattered()) & beta.any(axis=0))
         if wrong.size:
             cell = list(_cell(int(wrong[0]), measure.d))
             raise ValueError(f"coefficients{cell}: not zero, but this set is not shattered and has no component")
@@ -245,9 +245,7 @@ def _null_space(
 ) -> tuple[FloatArray, FloatArray]:
     assert support is not None
     beta, _ = _triangular(f.copy(), measure, support, threads)
-    shattered = np.zeros(len(support), np.bool_)
-    shattered[measure.shattered().cube_index()] = True
-    beta = least_variance.null_space(beta, measure, shattered, support, threads)
+    beta = least_variance.null_space(beta, measure, _marked(measure.shattered()), support, threads)
     return beta, f - fourier.inverse(beta, measure, threads)
 
 
@@ -255,9 +253,13 @@ def _row_space(
     f: FloatArray, measure: Measure, support: BoolArray | None, threads: int
 ) -> tuple[FloatArray, FloatArray]:
     family = measure.shattered()
-    beta = np.zeros_like(f)
-    beta[:, family.cube_index()] = least_variance.row_space(f[:, support], measure, family)
+    beta = family.put(least_variance.row_space(f[:, support], measure, family))
     return beta, f - fourier.inverse(beta, measure, threads)
+
+
+def _marked(family: SubsetFamily) -> BoolArray:
+    """The sets of a family as marks over the cube, shape ``(2**d,)``."""
+    return family.put(np.ones(len(family), np.bool_))
 
 
 _ROUTES = {"product": _product, "triangular": _triangular, "null space": _null_space, "row space": _row_space}
@@ -333,8 +335,14 @@ def _check_values(f: FloatArray, support: BoolArray | None, d: int) -> None:
         wrong = np.argwhere(~finite)
         cell = list(_cell(int(wrong[0][1]), d))
         raise ValueError(
-            f"values{cell}={f[tuple(wrong[0])]}: must be finite on the support, "
-            f"{len(wrong)} of {f.size} values are not"
+            f"values{cell}={f[tuple(wrong[0])]}: must be finite on the support, {len(wrong)} of {f.size} values are not"
+        )
+
+    on = f if support is None else f[:, support]
+    largest = float(max(on.max(), -on.min()))
+    if largest > MAX_VALUE:
+        raise ValueError(
+            f"values: as large as {largest:.1e}; above {MAX_VALUE:.0e} variances overflow, scale them down"
         )
 
 
@@ -354,14 +362,10 @@ def _variance(f: FloatArray, p: FloatArray, support: BoolArray | None) -> FloatA
     return out
 
 
-def _quality(
-    rest: FloatArray, variance: FloatArray, p: FloatArray, support: BoolArray | None
-) -> tuple[float, float]:
+def _quality(rest: FloatArray, variance: FloatArray, p: FloatArray, support: BoolArray | None) -> tuple[float, float]:
     """The largest remainder on the support, and the smallest R2 (1 for constants, which have no variance)."""
     if support is not None:
         rest, p = rest[:, support], p[support]
     remainder = max(float(rest.max()), -float(rest.min()))
-    if not np.isfinite(remainder):
-        raise FloatingPointError("values: too large, the recursion overflowed; scale them down")
     lost = np.einsum("oi,oi,i->o", rest, rest, p)
     return remainder, float(np.min(1 - np.divide(lost, variance, out=np.zeros_like(lost), where=variance > 0)))

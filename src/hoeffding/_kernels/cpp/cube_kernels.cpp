@@ -348,7 +348,7 @@ struct Walk {
     return q;
   }
 
-  void leaves(const Node& v) const {
+  void leaves(const Node& v) {
     const Index half = cells(v.n - 1), with = v.kept | v.bit(v.n - 1);
     const auto pair = [&](Index o) { return Pair{v.g.of(o), v.g.of(o) + half, half}; };
     double* w = v.scratch;
@@ -372,6 +372,7 @@ struct Walk {
       else if (kSolve)
         coefficient(o, v.kept) = 0.0;
     });
+    runtime.advance(3.0 * static_cast<double>(half));  // the cells of both sets
   }
 
   void visit(const Node& v) {
@@ -493,11 +494,12 @@ struct Projection {
 
   static bool parallel(int n, int k, int threads) { return threads > 1 && work(k, n - k) >= kQuadWork; }
 
-  void leaves(const Node& v) const {
+  void leaves(const Node& v) {
     const Index half = cells(v.n - 1);
     leaf(v.tables, v.kept | Index{1} << v.position.at[v.n - 1], v.n);
     for (Index o = 0; o <= cube.m; ++o) drop(v.tables + o * 2 * half, v.scratch + o * half, v.n, v.n - 1);
     leaf(v.scratch, v.kept, v.n - 1);
+    runtime.advance(3.0 * static_cast<double>(half));
   }
 
   // One set of n coordinates: inner = mean of chi h / p over its cells, norm2 = mean of 1 / (2^n p).

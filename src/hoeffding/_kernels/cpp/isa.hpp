@@ -20,6 +20,7 @@ struct Cube {
   int threads;
 };
 
+// solve, synthesize and project take 3^d units of work (Runtime::advance).
 struct Kernels {
   const char* name;
 

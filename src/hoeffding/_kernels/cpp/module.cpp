@@ -2,10 +2,12 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -35,10 +37,14 @@ const Kernels& kernels(const std::string& name) {
   throw std::invalid_argument("instruction set '" + name + "' is not available here");
 }
 
-// Runs a kernel without the interpreter lock; afterwards raises what stopped it.
+// Runs a kernel without the interpreter lock; afterwards raises what stopped it. The work done so far is added up in
+// the one entry of `done`, which another thread may read.
+using Done = std::optional<Array<double>>;
+
 template <class Body>
-void run(Body body) {
+void run(Body body, const Done& done = std::nullopt) {
   Runtime::State state;
+  if (done) state.done = done->data();
   {
     nb::gil_scoped_release released;
     body(Runtime(&state));
@@ -64,24 +70,33 @@ NB_MODULE(_native, module) {
     return names;
   });
 
-  module.def("solve", [](const std::string& isa, Array<double> g, Array<const double> p, Array<double> beta, int threads) {
-    const Kernels& k = kernels(isa);
-    run([&](Runtime rt) { k.solve(cube(g.shape(0), g.shape(1), threads), g.data(), p.data(), beta.data(), rt); });
-  });
+  module.def(
+      "solve",
+      [](const std::string& isa, Array<double> g, Array<const double> p, Array<double> beta, int threads, Done done) {
+        const Kernels& k = kernels(isa);
+        const Cube c = cube(g.shape(0), g.shape(1), threads);
+        run([&](Runtime rt) { k.solve(c, g.data(), p.data(), beta.data(), rt); }, done);
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
 
-  module.def("synthesize",
-             [](const std::string& isa, Array<double> g, Array<const double> p, Array<double> beta, int threads) {
-               const Kernels& k = kernels(isa);
-               const Cube c = cube(g.shape(0), g.shape(1), threads);
-               run([&](Runtime rt) { k.synthesize(c, g.data(), p.data(), beta.data(), rt); });
-             });
+  module.def(
+      "synthesize",
+      [](const std::string& isa, Array<double> g, Array<const double> p, Array<double> beta, int threads, Done done) {
+        const Kernels& k = kernels(isa);
+        const Cube c = cube(g.shape(0), g.shape(1), threads);
+        run([&](Runtime rt) { k.synthesize(c, g.data(), p.data(), beta.data(), rt); }, done);
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
 
-  module.def("project", [](const std::string& isa, Array<const double> tables, Array<double> inner, Array<double> norm2,
-                           int threads) {
-    const Kernels& k = kernels(isa);
-    const Cube c = cube(tables.shape(0) - 1, tables.shape(1), threads);
-    run([&](Runtime rt) { k.project(c, tables.data(), inner.data(), norm2.data(), rt); });
-  });
+  module.def(
+      "project",
+      [](const std::string& isa, Array<const double> tables, Array<double> inner, Array<double> norm2, int threads,
+         Done done) {
+        const Kernels& k = kernels(isa);
+        const Cube c = cube(tables.shape(0) - 1, tables.shape(1), threads);
+        run([&](Runtime rt) { k.project(c, tables.data(), inner.data(), norm2.data(), rt); }, done);
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
 
   module.def("kronecker", [](const std::string& isa, Array<double> f, Array<const double> matrices) {
     const Kernels& k = kernels(isa);

@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
+#include <atomic>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -22,6 +23,10 @@ bool Runtime::stop() {
     s.stopped.store(true, std::memory_order_relaxed);
   }
   return s.interrupted;
+}
+
+void Runtime::advance(double work) {
+  if (state_->done != nullptr) std::atomic_ref<double>(*state_->done).fetch_add(work, std::memory_order_relaxed);
 }
 
 void Runtime::fail() {

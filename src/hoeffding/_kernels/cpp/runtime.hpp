@@ -17,6 +17,9 @@ class Runtime {
   // True once the user has asked to stop (or a kernel has failed): return early, the output is discarded.
   bool stop();
 
+  // Says that so much more is done, in the kernel's own unit of work, for whoever shows progress.
+  void advance(double work);
+
   // The kernel could not get its memory.
   void fail();
 

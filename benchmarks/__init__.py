@@ -1,0 +1,1 @@
+"""Benchmarks: each module prints a table, ``python -m benchmarks.<name>``."""
