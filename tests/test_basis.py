@@ -213,3 +213,13 @@ def test_rows_with_other_features_than_the_measure_are_refused():
         design_matrix(Product([0.5, 0.5]), SubsetFamily.up_to_order(2, 1), [[0, 1, 0]])
     with pytest.raises(ValueError, match="X: column 0 holds values other than 0 and 1"):
         design_matrix(Product([0.5]), SubsetFamily.up_to_order(1, 1), [[2]])
+
+
+def test_values_that_do_not_fit_the_support_are_refused():
+    measure = Uniform(2)
+    with pytest.raises(
+        ValueError, match=r"f: expected its values at the points of the support, shape \(4,\), got \(3,\)"
+    ):
+        inner_products(measure, np.zeros(3), measure.shattered())
+    with pytest.raises(TypeError, match="f: complex"):
+        inner_products(measure, np.zeros(4, complex), measure.shattered())

@@ -140,3 +140,24 @@ def test_row_r_is_bit_r_modulo_64_of_word_r_over_64(rows):
 def test_packed_words_have_as_many_ones_as_the_columns():
     rows = random_rows(np.random.default_rng(3), 1000, 17)
     np.testing.assert_array_equal(np.bitwise_count(pack_columns(rows)).sum(axis=1), rows.sum(axis=0))
+
+
+def test_frames_of_booleans_and_numbers_are_read_and_columns_named_in_errors():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    for library in (pandas, polars):
+        mixed = library.DataFrame({"a": [True, False], "b": [0, 1]})
+        np.testing.assert_array_equal(as_bits(mixed, "X"), [[1, 0], [0, 1]])
+        with pytest.raises(ValueError, match=r"X: column 'b' holds values other than 0 and 1 \(such as 7\)"):
+            as_bits(library.DataFrame({"a": [True, False], "b": [0, 7]}), "X")
+
+
+def test_what_is_not_a_plain_table_says_how_to_make_it_one():
+    from scipy.sparse import csr_array
+
+    polars = pytest.importorskip("polars")
+    with pytest.raises(TypeError, match=r"X: sparse matrices are not read here; pass X\.toarray\(\)"):
+        as_bits(csr_array(np.eye(3)), "X")
+    with pytest.raises(TypeError, match=r"X: a lazy frame holds no rows yet; pass X\.collect\(\)"):
+        as_bits(polars.LazyFrame({"a": [0]}), "X")
+    with pytest.raises(ValueError, match="X: not an array of rows"):
+        as_bits([[0], [0, 1]], "X")

@@ -482,13 +482,15 @@ def test_independent_features_are_judged_without_a_table(monkeypatch):
 
 @pytest.mark.parametrize("d", [200, 2000])
 def test_what_cannot_be_listed_is_refused_with_its_size_and_what_to_do_instead(d):
-    with pytest.raises(MemoryError, match=r"shattered sets of \d+ features.*smaller order.*count_shattered\(\)"):
+    with pytest.raises(
+        MemoryError, match=r"shattered sets of order up to \d+ of \d+ features.*smaller order.*count_shattered\(\)"
+    ):
         Uniform(d).shattered()
 
 
 @pytest.mark.parametrize("measure", [Uniform(40), Empirical(np.eye(40))], ids=repr)
 def test_a_pmf_beyond_memory_is_refused(measure):
-    with pytest.raises(MemoryError, match="the pmf on 40 features has 2\\^40 entries; only marginals"):
+    with pytest.raises(MemoryError, match=r"the pmf of 40 features has 2\^40 entries; ask for the marginal of fewer"):
         measure.pmf()
 
 
@@ -535,13 +537,17 @@ REFUSED = {
     "product, empty": (lambda: Product([]), ValueError, "probabilities: expected one probability per feature"),
     "product, complex": (lambda: Product([0.5j]), TypeError, "probabilities: complex numbers"),
     "product, strings": (lambda: Product(["a"]), TypeError, "probabilities: expected real numbers"),
-    "uniform, zero": (lambda: Uniform(0), ValueError, "d=0: give a positive number of features"),
-    "uniform, float": (lambda: Uniform(2.0), ValueError, "d=2.0: give a positive number"),
-    "uniform, bool": (lambda: Uniform(True), ValueError, "d=True: give a positive number"),
+    "uniform, zero": (lambda: Uniform(0), ValueError, "d=0: expected an integer, at least 1"),
+    "uniform, float": (lambda: Uniform(2.0), ValueError, "d=2.0: expected an integer, at least 1"),
+    "uniform, bool": (lambda: Uniform(True), ValueError, "d=True: expected an integer, at least 1"),
     "ising, d": (lambda: Ising(np.zeros(21), np.zeros((21, 21))), ValueError, "fields: 21 features; the exact"),
     "ising, d, instead": (lambda: Ising(np.zeros(99), np.zeros((99, 99))), ValueError, "stops at d=20. Draw rows"),
-    "ising, asymmetric": (lambda: Ising([0, 0], ASYMMETRIC), ValueError, "couplings: must be symmetric"),
-    "ising, diagonal": (lambda: Ising([0, 0], np.eye(2)), ValueError, "couplings: must be symmetric with a zero"),
+    "ising, asymmetric": (lambda: Ising([0, 0], ASYMMETRIC), ValueError, "couplings[1, 0]=0.5: must be symmetric"),
+    "ising, diagonal": (
+        lambda: Ising([0, 0], np.eye(2)),
+        ValueError,
+        "couplings[0, 0]=1.0: must be symmetric with a zero",
+    ),
     "ising, fields shape": (lambda: Ising([[0, 0]], NO_COUPLING), ValueError, "fields: expected one field per feature"),
     "ising, no fields": (lambda: Ising([], np.zeros((0, 0))), ValueError, "fields: expected one field per feature"),
     "ising, shape": (lambda: Ising([0, 0, 0], NO_COUPLING), ValueError, "couplings: expected shape (3, 3) for 3"),
@@ -618,3 +624,42 @@ def test_reading_gives_a_new_array():
     given_values = np.ones(3)
     as_real("w", given_values)[:] = 0
     assert given_values.all()
+
+
+# -- the edges of double precision and of memory ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measure", [Uniform(200), Empirical(np.eye(80))])
+def test_marginals_beyond_memory_are_refused(measure, monkeypatch):
+    with pytest.raises(MemoryError, match=r"subset: the pmf of 40 features has 2\^40 entries"):
+        measure.marginal(range(40))
+    monkeypatch.setattr("hoeffding.machine.available_memory", lambda: 2**20)
+    with pytest.raises(MemoryError, match=r"the pmf of 25 features takes 512\.0 MiB"):
+        measure.marginal(range(25))
+
+
+@pytest.mark.parametrize("weights", [[1e308, 1e308], [1e-200, 1e200]])
+def test_weights_beyond_double_precision_are_refused(weights):
+    with pytest.raises(ValueError, match=r"weights: from .* their sum or ratio is beyond double precision"):
+        Empirical([[0], [1]], weights)
+
+
+def test_probabilities_that_underflow_together_are_refused():
+    with pytest.raises(ValueError, match=r"probabilities: so close to 0 or 1 .* features \(0, 1\)"):
+        Product([1e-200, 1e-200]).pmf()
+
+
+@pytest.mark.parametrize("rng", [None, True, -1, "seed", 1.5])
+def test_hidden_randomness_is_refused(rng):
+    with pytest.raises(TypeError, match=r"rng=.*: give a seed"):
+        Uniform(2).sample(3, rng)
+
+
+def test_a_negative_number_of_rows_is_refused():
+    with pytest.raises(ValueError, match="n=-1: expected an integer, at least 0"):
+        Uniform(2).sample(-1, 0)
+
+
+def test_strong_fields_are_refused_without_warnings():
+    with pytest.raises(ValueError, match="fields, couplings: so strong"):
+        Ising([1e308] * 3, np.zeros((3, 3)))

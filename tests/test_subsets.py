@@ -227,9 +227,21 @@ def test_a_set_that_is_not_in_the_family_is_a_key_error_that_says_what_the_famil
 
 @pytest.mark.parametrize("order", [-1, 4])
 def test_an_order_outside_the_features_is_refused(order):
-    with pytest.raises(ValueError, match=re.escape(f"order={order}: must lie between 0 and the number of features, 3")):
+    with pytest.raises(
+        ValueError, match=re.escape(f"order={order}: must be an integer between 0 and the number of features, 3")
+    ):
         SubsetFamily.up_to_order(3, order)
 
 
 def test_a_family_says_how_large_it_is():
     assert repr(SubsetFamily.up_to_order(4, 2)) == "SubsetFamily(11 subsets of 4 features, order 2)"
+
+
+def test_anything_may_be_asked_for_and_only_sets_of_the_family_are_in_it():
+    family = SubsetFamily.up_to_order(3, 2)
+    assert {0, 1} in family and frozenset([0]) in family and np.array([0, 2]) in family
+    assert (9,) not in family and "ab" not in family and 3 not in family and (0, 0) not in family
+    with pytest.raises(TypeError, match="a family is not sliced"):
+        family[0:2]
+    with pytest.raises(ValueError, match=r"order=1\.5: must be an integer between 0 and"):
+        SubsetFamily.up_to_order(3, 1.5)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from hoeffding._kernels.reference import parities, walsh_hadamard
 from hoeffding.bits import BitRows, as_bits
+from hoeffding.checks import as_real
 from hoeffding.measure import Measure
 from hoeffding.subsets import SubsetFamily, as_subset
 
@@ -87,7 +88,12 @@ def gram_matrix(measure: Measure, family: SubsetFamily) -> FloatArray:
 
 def inner_products(measure: Measure, f: npt.ArrayLike, family: SubsetFamily) -> FloatArray:
     """m with entries E[f psi_S], from the values of ``f`` at the points of the support, shape ``(n_subsets,)``."""
-    return design_matrix(measure, family).T @ (measure.points()[1] * np.asarray(f, np.float64))
+    values, masses = as_real("f", f), measure.points()[1]
+    if values.shape != masses.shape:
+        raise ValueError(
+            f"f: expected its values at the points of the support, shape {masses.shape}, got {values.shape}"
+        )
+    return design_matrix(measure, family).T @ (masses * values)
 
 
 def _cells(rows: BitRows, s: tuple[int, ...]) -> tuple[npt.NDArray[np.uint8], ...]:

@@ -26,7 +26,7 @@ def as_bits(X: Any, name: str) -> BitRows:
     ``name`` is the argument that errors speak of.
     """
     frame = data_frame(X)
-    a = np.asarray(X if frame is None else frame.to_numpy())
+    a = _as_array(X, name) if frame is None else _to_numpy(frame)
     if a.ndim != 2:
         raise ValueError(f"{name}: expected rows of bits, shape (n, d), got shape {a.shape}")
     if a.dtype.kind not in "buif":
@@ -36,12 +36,32 @@ def as_bits(X: Any, name: str) -> BitRows:
     wrong = a != bits
     if wrong.any():
         column = int(np.flatnonzero(wrong.any(axis=0))[0])
+        label = column if frame is None else repr(frame.columns[column])
         found = ", ".join(map(str, np.unique(a[wrong[:, column], column])[:3]))
         raise ValueError(
-            f"{name}: column {column} holds values other than 0 and 1 (such as {found}); "
+            f"{name}: column {label} holds values other than 0 and 1 (such as {found}); "
             f"compare it with a threshold, or encode it one-hot, first"
         )
     return bits
+
+
+def _as_array(X: Any, name: str) -> npt.NDArray[Any]:
+    if hasattr(X, "tocsc"):
+        raise TypeError(f"{name}: sparse matrices are not read here; pass X.toarray()")
+    if hasattr(X, "collect"):
+        raise TypeError(f"{name}: a lazy frame holds no rows yet; pass X.collect()")
+    try:
+        return np.asarray(X)
+    except ValueError as error:
+        raise ValueError(f"{name}: not an array of rows, {error}") from None
+
+
+def _to_numpy(frame: Any) -> npt.NDArray[Any]:
+    """A data frame as one array; booleans become numbers, so that columns of both kinds go together."""
+    import narwhals as nw
+    import narwhals.selectors as ncs
+
+    return np.asarray(frame.with_columns(ncs.boolean().cast(nw.UInt8)).to_numpy())
 
 
 def merge_rows(bits: BitRows) -> tuple[BitRows, npt.NDArray[np.intp]]:

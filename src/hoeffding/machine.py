@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
+
 
 def n_threads(n_jobs: int) -> int:
     """Turn ``n_jobs`` into a number of threads: -1 means all cores this process may use."""
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or (n_jobs < 1 and n_jobs != -1):
+    integer = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
+    if not integer or (n_jobs < 1 and n_jobs != -1):
         raise ValueError(f"n_jobs={n_jobs!r}: give a positive number of threads, or -1 for all cores")
     if n_jobs > 0:
-        return n_jobs
+        return int(n_jobs)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -36,7 +39,7 @@ def readable_bytes(n_bytes: float) -> str:
         return f"2^{int(n_bytes).bit_length() - 1} B"
     size, unit = float(n_bytes), "B"
     for larger in ("KiB", "MiB", "GiB", "TiB", "PiB", "EiB"):
-        if size < 1024:
+        if size < 1023.95:  # what would be shown as 1024.0
             break
         size, unit = size / 1024, larger
     return f"{size:.1f} {unit}" if unit != "B" else f"{int(size)} B"

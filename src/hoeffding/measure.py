@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from hoeffding import _kernels
 from hoeffding.bits import BitRows, as_bits, merge_rows, pack_columns
+from hoeffding.checks import as_count, as_order, as_real, as_rng
 from hoeffding.machine import n_threads, require_memory
 from hoeffding.subsets import SubsetFamily, as_subset, grow_candidates, index_dtype
 
@@ -37,13 +38,25 @@ class Measure(ABC):
 
     # -- probabilities --------------------------------------------------------------------------------------------
 
-    @abstractmethod
     def marginal(self, subset: Iterable[int]) -> FloatArray:
         """The pmf of ``X_S``, shape ``(2,) * |S|``: axis j is the j-th feature of S in increasing order."""
+        s = as_subset(subset, self.d)
+        if len(s) > MAX_CUBE_FEATURES:
+            raise MemoryError(
+                f"subset: the pmf of {len(s)} features has 2^{len(s)} entries; ask for the marginal of fewer features"
+            )
+        require_memory(16.0 * 2 ** len(s), f"the pmf of {len(s)} features", "ask for the marginal of fewer features")
+        return self._marginal(s)
 
     @abstractmethod
+    def _marginal(self, s: tuple[int, ...]) -> FloatArray: ...
+
     def sample(self, n: int, rng: np.random.Generator | int) -> BitRows:
         """Draw ``n`` independent rows, shape ``(n, d)``, uint8."""
+        return self._sample(as_count("n", n), as_rng(rng))
+
+    @abstractmethod
+    def _sample(self, n: int, rng: np.random.Generator) -> BitRows: ...
 
     @abstractmethod
     def points(self) -> tuple[BitRows, FloatArray]:
@@ -51,15 +64,7 @@ class Measure(ABC):
 
     def pmf(self) -> FloatArray:
         """All probabilities, shape ``(2,) * d``."""
-        if self.d > MAX_CUBE_FEATURES:
-            raise MemoryError(
-                f"the pmf on {self.d} features has 2^{self.d} entries; only marginals of this measure can be had"
-            )
-        require_memory(8.0 * 2**self.d, f"the pmf on {self.d} features", "use marginals of this measure instead")
-        return self._pmf()
-
-    @abstractmethod
-    def _pmf(self) -> FloatArray: ...
+        return self.marginal(range(self.d))
 
     # -- support --------------------------------------------------------------------------------------------------
 
@@ -106,11 +111,7 @@ class Measure(ABC):
         return f"{type(self).__name__}(d={self.d}, {self._describe()}{points})"
 
     def _check_order(self, order: int | None) -> int:
-        if order is None:
-            return self.d
-        if isinstance(order, bool) or not isinstance(order, int | np.integer) or not 0 <= order <= self.d:
-            raise ValueError(f"order={order!r}: must be an integer between 0 and the number of features, {self.d}")
-        return int(order)
+        return self.d if order is None else as_order(order, self.d)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -146,20 +147,22 @@ class Product(Measure):
     def _free(self) -> npt.NDArray[np.intp]:
         return np.flatnonzero((self.probabilities > 0) & (self.probabilities < 1))
 
-    def marginal(self, subset: Iterable[int]) -> FloatArray:
+    def _marginal(self, s: tuple[int, ...]) -> FloatArray:
         out = np.ones(())
-        for i in as_subset(subset, self.d):
+        for i in s:
             out = np.multiply.outer(out, [1 - self.probabilities[i], self.probabilities[i]])
+        if np.count_nonzero(out) < 2 ** np.isin(s, self._free).sum():
+            raise ValueError(
+                f"probabilities: so close to 0 or 1 that the smallest probability of the features {s} is below the "
+                f"smallest number; make these features constant"
+            )
         return out
 
     def is_shattered(self, subset: Iterable[int]) -> bool:
         return bool(np.isin(as_subset(subset, self.d), self._free).all())
 
-    def _pmf(self) -> FloatArray:
-        return self.marginal(range(self.d))
-
-    def sample(self, n: int, rng: np.random.Generator | int) -> BitRows:
-        return (np.random.default_rng(rng).random((n, self.d)) < self.probabilities).astype(np.uint8)
+    def _sample(self, n: int, rng: np.random.Generator) -> BitRows:
+        return (rng.random((n, self.d)) < self.probabilities).astype(np.uint8)
 
     def points(self) -> tuple[BitRows, FloatArray]:
         return _points_of_pmf(self.pmf())
@@ -174,7 +177,7 @@ class Product(Measure):
         count = sum(comb(len(free), s) for s in range(order + 1))
         require_memory(
             count * (order + 8),
-            f"the list of {count} shattered sets of {len(free)} features",
+            f"the list of all shattered sets of order up to {order} of {len(free)} features",
             "ask for a smaller order, or for count_shattered()",
         )
         chosen = SubsetFamily.up_to_order(max(len(free), order), order)
@@ -199,8 +202,7 @@ class Uniform(Product):
     """
 
     def __init__(self, d: int) -> None:
-        if isinstance(d, bool) or not isinstance(d, int | np.integer) or d < 1:
-            raise ValueError(f"d={d!r}: give a positive number of features")
+        require_memory(16.0 * as_count("d", d, least=1), f"a measure on {d} features", "use fewer features")
         super().__init__(np.full(int(d), 0.5))
 
 
@@ -233,15 +235,14 @@ class Table(Measure):
         self._table.flags.writeable = False
         self.d = p.ndim
 
-    def _pmf(self) -> FloatArray:
+    def pmf(self) -> FloatArray:
         return self._table
 
-    def marginal(self, subset: Iterable[int]) -> FloatArray:
-        s = as_subset(subset, self.d)
+    def _marginal(self, s: tuple[int, ...]) -> FloatArray:
         away = tuple(i for i in range(self.d) if i not in s)
         return np.asarray(self._table.sum(axis=away) if away else self._table.copy())
 
-    def sample(self, n: int, rng: np.random.Generator | int) -> BitRows:
+    def _sample(self, n: int, rng: np.random.Generator) -> BitRows:
         rows, masses = self.points()
         return rows[_draw(masses, n, rng)]
 
@@ -304,12 +305,16 @@ class Ising(Table):
         for name, a in (("fields", h), ("couplings", J)):
             if not np.isfinite(a).all():
                 raise ValueError(f"{name}: must be finite, got NaN or infinite entries")
-        if not np.array_equal(J, J.T) or np.any(np.diag(J)):
-            raise ValueError("couplings: must be symmetric with a zero diagonal; each pair counts once")
+        wrong = np.argwhere((J != J.T) | ((J != 0) & np.eye(d, dtype=np.bool_)))
+        if len(wrong):
+            i, j = wrong[0].tolist()
+            found = f"couplings[{i}, {j}]={J[i, j]}" + (f" and couplings[{j}, {i}]={J[j, i]}" if i != j else "")
+            raise ValueError(f"{found}: must be symmetric with a zero diagonal; each pair counts once")
         self.fields, self.couplings = h, J
-        energy = _ising_energy(h, J)
-        p = np.exp(energy - energy.max())
-        p /= p.sum()
+        with np.errstate(over="ignore", invalid="ignore"):
+            energy = _ising_energy(h, J)
+            p = np.exp(energy - energy.max())
+            p /= p.sum()
         if not (p > 0).all():
             raise ValueError(
                 "fields, couplings: so strong that the smallest probability is below the smallest number; "
@@ -392,18 +397,14 @@ class Empirical(Measure):
     def _masses(self) -> FloatArray:
         return np.asarray(self.weights / self.weights.sum())
 
-    def marginal(self, subset: Iterable[int]) -> FloatArray:
-        s = as_subset(subset, self.d)
+    def _marginal(self, s: tuple[int, ...]) -> FloatArray:
         cell = np.zeros(len(self.rows), np.int64)
         for i in s:
             cell = 2 * cell + self.rows[:, i]
         sums = np.bincount(cell, self.weights, 2 ** len(s))
         return np.asarray(sums / self.weights.sum()).reshape((2,) * len(s))
 
-    def _pmf(self) -> FloatArray:
-        return self.marginal(range(self.d))
-
-    def sample(self, n: int, rng: np.random.Generator | int) -> BitRows:
+    def _sample(self, n: int, rng: np.random.Generator) -> BitRows:
         return self.rows[_draw(self._masses, n, rng)]
 
     def points(self) -> tuple[BitRows, FloatArray]:
@@ -455,23 +456,6 @@ def as_measure(pmf: Measure | npt.ArrayLike) -> Measure:
     return pmf if isinstance(pmf, Measure) else Table(pmf)
 
 
-def as_real(name: str, a: npt.ArrayLike) -> FloatArray:
-    """Read real numbers into a new float64 array; refuse what would not be kept exactly."""
-    given = np.asarray(a)
-    if given.dtype.kind == "c":
-        raise TypeError(f"{name}: complex numbers are not supported; pass real and imaginary part as two outputs")
-    if given.dtype.kind not in "buif":
-        raise TypeError(f"{name}: expected real numbers, got dtype {given.dtype}")
-    out = np.array(given, np.float64, order="C")
-    if given.dtype.kind in "ui":
-        kept = (given <= 2**53) & (given >= -(2**53))
-    else:
-        kept = (out.astype(given.dtype) == given) | np.isnan(out)
-    if not kept.all():
-        raise TypeError(f"{name}: dtype {given.dtype} holds numbers that float64 cannot keep; convert them first")
-    return out
-
-
 def _check_probabilities(name: str, p: FloatArray) -> None:
     wrong = np.argwhere(~np.isfinite(p) | (p < 0))
     if len(wrong):
@@ -494,6 +478,10 @@ def _check_weights(weights: npt.ArrayLike, n: int) -> FloatArray:
         raise ValueError(f"weights[{wrong[0]}]={w[wrong[0]]}: weights must be finite and not negative")
     if not w.any():
         raise ValueError("weights: all weights are zero")
+    with np.errstate(over="ignore"):
+        total = w.sum()
+    if not np.isfinite(total) or (w[w > 0] / total).min() < np.finfo(float).tiny:
+        raise ValueError(f"weights: from {w[w > 0].min()} to {w.max()}, their sum or ratio is beyond double precision")
     return w
 
 
@@ -508,7 +496,7 @@ def _points_of_pmf(pmf: FloatArray) -> tuple[BitRows, FloatArray]:
     return rows, pmf.ravel()[at]
 
 
-def _draw(masses: FloatArray, n: int, rng: np.random.Generator | int) -> npt.NDArray[np.intp]:
+def _draw(masses: FloatArray, n: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
     """``n`` positions, each with the probability given by ``masses``."""
     cumulative = np.cumsum(masses)
-    return np.asarray(np.searchsorted(cumulative, np.random.default_rng(rng).random(n) * cumulative[-1], side="right"))
+    return np.asarray(np.searchsorted(cumulative, rng.random(n) * cumulative[-1], side="right"))

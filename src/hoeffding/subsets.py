@@ -6,7 +6,7 @@ features in increasing order, the rows in lexicographic order. So the sets are s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -14,6 +14,8 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+from hoeffding.checks import as_order
 
 IndexArray = npt.NDArray[np.unsignedinteger]
 IntArray = npt.NDArray[np.int64]
@@ -67,8 +69,7 @@ class SubsetFamily:
     @classmethod
     def up_to_order(cls, d: int, order: int) -> SubsetFamily:
         """All sets of at most ``order`` features."""
-        if not 0 <= order <= d:
-            raise ValueError(f"order={order}: must lie between 0 and the number of features, {d}")
+        order = as_order(order, d)
         levels: list[IndexArray] = [np.zeros((1, 0), index_dtype(d))]
         for _ in range(order):
             levels.append(_append_larger(levels[-1], d))
@@ -105,13 +106,16 @@ class SubsetFamily:
         return chain.from_iterable(map(tuple, level.tolist()) for level in self.levels)
 
     def __getitem__(self, position: int) -> tuple[int, ...]:
+        if isinstance(position, slice):
+            raise TypeError("a family is not sliced; use select(mask), or list(family)[a:b]")
         size = int(np.searchsorted(self.starts, range(len(self))[position], side="right")) - 1
         return tuple(self.levels[size][range(len(self))[position] - self.starts[size]].tolist())
 
     def __contains__(self, subset: object) -> bool:
-        if not isinstance(subset, Sequence):
+        try:
+            return self._position(as_subset(subset, self.d)) >= 0  # type: ignore[arg-type]  # anything may be asked for
+        except (TypeError, ValueError, IndexError):
             return False
-        return self._position(as_subset(subset, self.d)) >= 0
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SubsetFamily):

@@ -26,10 +26,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hoeffding import _kernels, fourier
+from hoeffding.checks import as_real
 from hoeffding.decomposition import Decomposition
 from hoeffding.engines import least_variance
 from hoeffding.machine import n_threads, readable_bytes, require_memory
-from hoeffding.measure import MAX_CUBE_FEATURES, Measure, Product, Table, Uniform, as_measure, as_real
+from hoeffding.measure import MAX_CUBE_FEATURES, Measure, Product, Table, Uniform, as_measure
 from hoeffding.subsets import SubsetFamily
 
 FloatArray = npt.NDArray[np.float64]

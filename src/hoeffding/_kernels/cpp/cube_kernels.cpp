@@ -623,8 +623,9 @@ void extend(double* f, unsigned char* known, Index size, double* b, unsigned cha
 
 }  // namespace
 
+extern const LinearKernels kLinearKernels;
 extern const Kernels kKernels;
-const Kernels kKernels = {HFD_ISA_NAME, &walk<true>, &walk<false>, &project, &kronecker, &extend};
+const Kernels kKernels = {HFD_ISA_NAME, &kLinearKernels, &walk<true>, &walk<false>, &project, &kronecker, &extend};
 
 }  // namespace HFD_ISA
 }  // namespace hfd

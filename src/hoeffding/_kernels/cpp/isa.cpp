@@ -22,8 +22,9 @@ std::size_t available(const Kernels** out, std::size_t capacity) {
   add(portable::kKernels, true);
 #ifdef HFD_X86
   __builtin_cpu_init();
-  add(avx2::kKernels, __builtin_cpu_supports("avx2"));
-  add(avx512::kKernels, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"));
+  add(avx2::kKernels, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt"));
+  add(avx512::kKernels, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                             __builtin_cpu_supports("avx512vpopcntdq"));
 #endif
   return count;
 }

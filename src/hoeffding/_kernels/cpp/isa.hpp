@@ -1,7 +1,7 @@
-// The kernels on the cube, and the choice of the instruction set they run on.
+// The kernels whose speed depends on the instruction set, and the choice between the sets.
 //
-// cube_kernels.cpp is compiled once per instruction set, with HFD_ISA naming the namespace and with the compiler
-// flags of that set; a Kernels table holds its functions. The arithmetic is the same, operation by operation (eight
+// cube_kernels.cpp and linear_kernels.cpp are compiled once per instruction set, with HFD_ISA naming the namespace and
+// with the compiler flags of that set; a Kernels table holds their functions. The arithmetic is the same, operation by operation (eight
 // running sums, no contraction to fused multiply-add), so that every instruction set gives the same bits.
 #pragma once
 
@@ -20,9 +20,28 @@ struct Cube {
   int threads;
 };
 
+// Coordinate descent on a symmetric r x r Gram matrix, over the listed coordinates.
+struct Descent {
+  const double* gram;
+  std::size_t r;
+  const double *l1, *l2;       // penalties of every coordinate
+  const std::int64_t* active;  // the coordinates to visit, in order
+  std::size_t n_active;
+  double *beta, *q;            // in and out; q = m - G beta
+};
+
+struct LinearKernels {
+  // Returns the number of ones in a & b, and stores a & b if out is not null.
+  std::uint64_t (*and_count)(const std::uint64_t* a, const std::uint64_t* b, std::uint64_t* out, std::size_t words);
+
+  // So many sweeps; returns the largest squared step of the last one, in units of the objective.
+  double (*descend)(const Descent& state, std::size_t sweeps, Runtime runtime);
+};
+
 // solve, synthesize and project take 3^d units of work (Runtime::advance).
 struct Kernels {
   const char* name;
+  const LinearKernels* linear;
 
   // The triangular recursion. In: g = f. Out: beta, and g = what is left of f (rounding only).
   // Sets with an unobserved cell are passed over (beta = 0).

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "counting.hpp"
 #include "isa.hpp"
 #include "runtime_state.hpp"
 #include "shattered.hpp"
@@ -57,6 +58,29 @@ Cube cube(std::size_t m, std::size_t cells, int threads) {
   int d = 0;
   while (d < kMaxCube && (std::size_t{1} << d) < cells) ++d;
   return {d, m, threads};
+}
+
+// A vector handed over to Python as an array, without a copy.
+template <class T>
+nb::ndarray<nb::numpy, T> to_array(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T>(kept->data(), shape, owner);
+}
+
+using ArrayList = std::vector<Array<const std::int32_t>>;
+
+Levels levels(const ArrayList& sets) {
+  Levels out;
+  for (const auto& level : sets) {
+    out.sets.push_back(level.data());
+    out.counts.push_back(level.shape(0));
+  }
+  return out;
+}
+
+Rows bit_rows(const Array<const std::uint64_t>& columns, std::size_t rows) {
+  return {columns.data(), columns.shape(0), columns.shape(1), rows};
 }
 
 }  // namespace
@@ -127,5 +151,57 @@ NB_MODULE(_native, module) {
   module.def("shattered_in_table", [](Array<const std::uint8_t> support, Array<std::uint8_t> shattered) {
     const int d = cube(1, support.shape(0), 1).d;
     run([&](Runtime rt) { shattered_in_table(support.data(), d, shattered.data(), rt); });
+  });
+
+  module.def(
+      "sum_over_sets",
+      [](const std::string& isa, Array<const std::uint64_t> columns, std::size_t rows,
+         std::optional<Array<const std::uint64_t>> planes, std::optional<Array<const double>> real,
+         Array<const double> targets, int max_size, int target_size, int threads) {
+        const Kernels& k = kernels(isa);
+        const Weights weights{planes ? planes->data() : nullptr, planes ? planes->shape(0) : 0,
+                              real ? real->data() : nullptr, targets.data(), targets.shape(0)};
+        std::vector<LevelSums> sums;
+        run([&](Runtime rt) {
+          sums = sum_over_sets(k, bit_rows(columns, rows), weights, max_size, target_size, threads, rt);
+        });
+        nb::list out;
+        for (std::size_t s = 0; s < sums.size(); ++s) {
+          LevelSums& level = sums[s];
+          const std::size_t count = level.sets.size() / (s + 1);
+          const bool targeted = static_cast<int>(s) < target_size;
+          nb::object values = weights.real != nullptr ? nb::cast(to_array(std::move(level.weights), {count}))
+                                                      : nb::cast(to_array(std::move(level.counts), {count}));
+          out.append(nb::make_tuple(to_array(std::move(level.sets), {count, s + 1}), values,
+                                    to_array(std::move(level.targets), {targeted ? count : 0, weights.m})));
+        }
+        return out;
+      },
+      nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
+
+  module.def("union_matrix", [](const ArrayList& family, const ArrayList& occurring,
+                                const std::vector<Array<const double>>& values, Array<double> M, int threads) {
+    std::vector<const double*> numbers;
+    for (const auto& v : values) numbers.push_back(v.data());
+    run([&](Runtime rt) { union_matrix(levels(family), levels(occurring), numbers, M.data(), threads, rt); });
+  });
+
+  module.def("rows_of_sets", [](Array<const std::uint64_t> columns, std::size_t rows, Array<const std::int32_t> sets,
+                                Array<const std::int64_t> starts, Array<std::int32_t> out, int threads) {
+    run([&](Runtime rt) {
+      rows_of_sets(bit_rows(columns, rows), sets.data(), sets.shape(0), static_cast<int>(sets.shape(1)), starts.data(),
+                   out.data(), threads, rt);
+    });
+  });
+
+  module.def("descend", [](const std::string& isa, Array<const double> gram, Array<const double> l1,
+                           Array<const double> l2, Array<const std::int64_t> active, Array<double> beta,
+                           Array<double> q, std::size_t sweeps) {
+    const Kernels& k = kernels(isa);
+    const Descent state{gram.data(),   gram.shape(0),   l1.data(),   l2.data(),
+                        active.data(), active.shape(0), beta.data(), q.data()};
+    double largest = 0.0;
+    run([&](Runtime rt) { largest = k.linear->descend(state, sweeps, rt); });
+    return largest;
   });
 }

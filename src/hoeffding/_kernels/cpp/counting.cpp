@@ -1,0 +1,258 @@
+#include "counting.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace hfd {
+namespace {
+
+using Word = std::uint64_t;
+
+// The rows of one set: all words, or only those that are not zero once these are few.
+struct RowSet {
+  const Word* dense = nullptr;
+  std::vector<Word> storage;               // dense words, or the words listed
+  std::vector<std::uint32_t> listed;       // positions of the listed words
+  bool sparse = false;
+};
+
+class Counter {
+ public:
+  Counter(const Kernels& kernels, const Rows& rows, const Weights& weights, int max_size, int target_size,
+          Runtime runtime)
+      : kernels_(kernels), r_(rows), w_(weights), max_size_(max_size), target_size_(target_size), runtime_(runtime),
+        levels(static_cast<std::size_t>(max_size)), path_(static_cast<std::size_t>(max_size)),
+        stack_(static_cast<std::size_t>(max_size)) {}
+
+  void run(std::int32_t first) {
+    RowSet& rows = stack_[0];
+    rows.dense = column(first);
+    const std::uint64_t count = kernels_.linear->and_count(rows.dense, rows.dense, nullptr, r_.words);
+    if (count == 0) return;
+    path_[0] = first;
+    record(1, rows, count);
+    if (max_size_ > 1) extend(1, first, rows);
+  }
+
+ private:
+  const Kernels& kernels_;
+  const Rows& r_;
+  const Weights& w_;
+  int max_size_, target_size_;
+  Runtime runtime_;
+
+ public:
+  std::vector<LevelSums> levels;
+
+ private:
+  std::vector<std::int32_t> path_;
+  std::vector<RowSet> stack_;
+
+  const Word* column(std::int32_t i) const { return r_.columns + static_cast<std::size_t>(i) * r_.words; }
+
+  void extend(int size, std::int32_t last, const RowSet& parent) {
+    for (std::int32_t j = last + 1; j < static_cast<std::int32_t>(r_.d); ++j) {
+      if (runtime_.stop()) return;
+      RowSet& rows = stack_[static_cast<std::size_t>(size)];
+      const std::uint64_t count = intersect(parent, column(j), size + 1, rows);
+      if (count == 0) continue;
+      path_[static_cast<std::size_t>(size)] = j;
+      record(size + 1, rows, count);
+      if (size + 1 < max_size_) extend(size + 1, j, rows);
+    }
+  }
+
+  // The rows of the parent where the column is one; kept only if somebody needs them.
+  std::uint64_t intersect(const RowSet& parent, const Word* column, int size, RowSet& out) const {
+    const bool kept = size < max_size_ || size <= target_size_ || w_.real != nullptr || w_.n_planes > 0;
+    if (parent.sparse) return intersect_listed(parent, column, kept, out);
+    out.sparse = false;
+    if (!kept) return kernels_.linear->and_count(parent.dense, column, nullptr, r_.words);
+    out.storage.resize(r_.words);
+    const std::uint64_t count = kernels_.linear->and_count(parent.dense, column, out.storage.data(), r_.words);
+    out.dense = out.storage.data();
+    if (2 * count < r_.words) list(out);
+    return count;
+  }
+
+  static std::uint64_t intersect_listed(const RowSet& parent, const Word* column, bool kept, RowSet& out) {
+    std::uint64_t count = 0;
+    out.sparse = true;
+    out.listed.clear();
+    out.storage.clear();
+    for (std::size_t t = 0; t < parent.listed.size(); ++t) {
+      const Word word = parent.storage[t] & column[parent.listed[t]];
+      if (word == 0) continue;
+      count += static_cast<std::uint64_t>(std::popcount(word));
+      if (kept) {
+        out.listed.push_back(parent.listed[t]);
+        out.storage.push_back(word);
+      }
+    }
+    return count;
+  }
+
+  static void list(RowSet& rows) {
+    rows.sparse = true;
+    rows.listed.clear();
+    for (std::size_t v = 0; v < rows.storage.size(); ++v)
+      if (rows.storage[v] != 0) {
+        rows.storage[rows.listed.size()] = rows.storage[v];
+        rows.listed.push_back(static_cast<std::uint32_t>(v));
+      }
+    rows.storage.resize(rows.listed.size());
+  }
+
+  template <class Body>
+  void for_words(const RowSet& rows, Body body) const {
+    if (rows.sparse)
+      for (std::size_t t = 0; t < rows.listed.size(); ++t) body(rows.listed[t], rows.storage[t]);
+    else
+      for (std::size_t v = 0; v < r_.words; ++v) body(v, rows.dense[v]);
+  }
+
+  double sum(const RowSet& rows, const double* values) const {
+    double total = 0.0;
+    for_words(rows, [&](std::size_t v, Word word) {
+      const double* block = values + 64 * v;
+      for (; word != 0; word &= word - 1) total += block[std::countr_zero(word)];
+    });
+    return total;
+  }
+
+  void record(int size, const RowSet& rows, std::uint64_t count) {
+    LevelSums& level = levels[static_cast<std::size_t>(size - 1)];
+    level.sets.insert(level.sets.end(), path_.begin(), path_.begin() + size);
+    if (w_.n_planes > 0) {
+      count = 0;
+      for (std::size_t b = 0; b < w_.n_planes; ++b) {
+        std::uint64_t in_plane = 0;
+        for_words(rows, [&](std::size_t v, Word word) {
+          in_plane += static_cast<std::uint64_t>(std::popcount(word & w_.planes[b * r_.words + v]));
+        });
+        count += in_plane << b;
+      }
+    }
+    if (w_.real != nullptr)
+      level.weights.push_back(sum(rows, w_.real));
+    else
+      level.counts.push_back(static_cast<std::int64_t>(count));
+    if (size <= target_size_)
+      for (std::size_t o = 0; o < w_.m; ++o) level.targets.push_back(sum(rows, w_.targets + o * r_.rows));
+  }
+};
+
+template <class T>
+void append(std::vector<T>& to, const std::vector<T>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+// The position of a set in its level, or -1.
+std::int64_t find(const Levels& family, const std::int32_t* set, std::size_t size) {
+  const std::int32_t* sets = family.sets[size];
+  std::size_t low = 0, high = family.counts[size];
+  while (low < high) {
+    const std::size_t middle = (low + high) / 2;
+    const auto order = std::lexicographical_compare_three_way(sets + middle * size, sets + (middle + 1) * size, set,
+                                                              set + size);
+    if (order == 0) return static_cast<std::int64_t>(middle);
+    if (order < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return -1;
+}
+
+// body(i) for i = 0 .. count - 1, shared between threads.
+template <class Body>
+void parallel_for(Runtime runtime, int threads, std::size_t count, Body body) {
+  runtime.for_each(
+      threads, count, [](void* data, std::size_t i) { (*static_cast<Body*>(data))(i); }, &body);
+}
+
+// The same for ranges [begin, end) of up to 256 items.
+template <class Body>
+void parallel_blocks(Runtime runtime, int threads, std::size_t count, Body body) {
+  constexpr std::size_t block = 256;
+  parallel_for(runtime, threads, (count + block - 1) / block, [&](std::size_t k) {
+    if (!runtime.stop()) body(k * block, std::min(count, (k + 1) * block));
+  });
+}
+
+}  // namespace
+
+std::vector<LevelSums> sum_over_sets(const Kernels& kernels, const Rows& rows, const Weights& weights, int max_size,
+                                     int target_size, int threads, Runtime runtime) {
+  std::vector<std::vector<LevelSums>> parts(rows.d);
+  parallel_for(runtime, threads, rows.d, [&](std::size_t first) {
+    Counter counter(kernels, rows, weights, max_size, target_size, runtime);
+    counter.run(static_cast<std::int32_t>(first));
+    parts[first] = std::move(counter.levels);
+  });
+  std::vector<LevelSums> out(static_cast<std::size_t>(max_size));
+  for (const auto& part : parts)
+    for (std::size_t s = 0; s < part.size(); ++s) {
+      append(out[s].sets, part[s].sets);
+      append(out[s].counts, part[s].counts);
+      append(out[s].weights, part[s].weights);
+      append(out[s].targets, part[s].targets);
+    }
+  return out;
+}
+
+void union_matrix(const Levels& family, const Levels& occurring, const std::vector<const double*>& values, double* M,
+                  int threads, Runtime runtime) {
+  const std::size_t order = family.sets.size() - 1;
+  std::vector<std::size_t> starts{0};
+  for (const std::size_t count : family.counts) starts.push_back(starts.back() + count);
+  const std::size_t r = starts.back();
+
+  // All entries whose union is this set.
+  const auto enter = [&](const std::int32_t* set, std::size_t size, double value) {
+    std::vector<std::int64_t> position(std::size_t{1} << size, -1);
+    std::int32_t part[64];
+    for (std::size_t mask = 0; mask < position.size(); ++mask) {
+      std::size_t n = 0;
+      for (std::size_t i = 0; i < size; ++i)
+        if (mask >> i & 1) part[n++] = set[i];
+      if (n > order) continue;
+      const std::int64_t found = n == 0 ? 0 : find(family, part, n);
+      if (found >= 0) position[mask] = static_cast<std::int64_t>(starts[n]) + found;
+    }
+    const std::size_t all = position.size() - 1;
+    for (std::size_t a = 0; a <= all; ++a) {
+      if (position[a] < 0) continue;
+      const std::size_t rest = all & ~a;
+      for (std::size_t extra = a;; extra = (extra - 1) & a) {  // b = what a lacks, and any part of a
+        const std::int64_t b = position[rest | extra];
+        if (b >= 0) M[static_cast<std::size_t>(position[a]) * r + static_cast<std::size_t>(b)] = value;
+        if (extra == 0) break;
+      }
+    }
+  };
+
+  for (std::size_t size = 0; size < occurring.sets.size(); ++size)
+    parallel_blocks(runtime, threads, occurring.counts[size], [&](std::size_t begin, std::size_t end) {
+      for (std::size_t j = begin; j < end; ++j) enter(occurring.sets[size] + j * size, size, values[size][j]);
+    });
+}
+
+void rows_of_sets(const Rows& rows, const std::int32_t* sets, std::size_t count, int size, const std::int64_t* starts,
+                  std::int32_t* out, int threads, Runtime runtime) {
+  const auto width = static_cast<std::size_t>(size);
+  parallel_blocks(runtime, threads, count, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t j = begin; j < end; ++j) {
+      std::int32_t* next = out + starts[j];
+      for (std::size_t v = 0; v < rows.words; ++v) {
+        Word word = ~Word{0};
+        for (std::size_t i = 0; i < width && word != 0; ++i)
+          word &= rows.columns[static_cast<std::size_t>(sets[j * width + i]) * rows.words + v];
+        for (; word != 0; word &= word - 1) *next++ = static_cast<std::int32_t>(64 * v) + std::countr_zero(word);
+      }
+    }
+  });
+}
+
+}  // namespace hfd

@@ -1,0 +1,52 @@
+"""Reading arguments: numbers, counts and random generators, exactly or with an error that names the argument."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def as_real(name: str, a: npt.ArrayLike) -> FloatArray:
+    """Read real numbers into a new float64 array; refuse what would not be kept exactly."""
+    try:
+        given = np.asarray(a)
+    except ValueError as error:
+        raise ValueError(f"{name}: not an array, {error}") from None
+    if given.dtype.kind == "c":
+        raise TypeError(f"{name}: complex numbers are not supported; pass real and imaginary part as two outputs")
+    if given.dtype.kind not in "buif":
+        raise TypeError(f"{name}: expected real numbers, got dtype {given.dtype}")
+    with np.errstate(over="ignore"):
+        out = np.array(given, np.float64, order="C")
+    if given.dtype.kind in "ui":
+        kept = (given <= 2**53) & (given >= -(2**53))
+    else:
+        kept = (out.astype(given.dtype) == given) | np.isnan(out)
+    if not kept.all():
+        raise TypeError(f"{name}: dtype {given.dtype} holds numbers that float64 cannot keep; convert them first")
+    return out
+
+
+def as_count(name: str, n: int, least: int = 0) -> int:
+    """Read an integer that is at least ``least``; booleans are not integers here."""
+    if isinstance(n, bool | np.bool_) or not isinstance(n, int | np.integer) or n < least:
+        raise ValueError(f"{name}={n!r}: expected an integer, at least {least}")
+    return int(n)
+
+
+def as_order(order: int, d: int) -> int:
+    """Read the largest size of a set of ``d`` features."""
+    if isinstance(order, bool | np.bool_) or not isinstance(order, int | np.integer) or not 0 <= order <= d:
+        raise ValueError(f"order={order!r}: must be an integer between 0 and the number of features, {d}")
+    return int(order)
+
+
+def as_rng(rng: np.random.Generator | int) -> np.random.Generator:
+    """Read a random generator or a seed; there is no hidden randomness, so None is refused."""
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if isinstance(rng, bool | np.bool_) or not isinstance(rng, int | np.integer) or rng < 0:
+        raise TypeError(f"rng={rng!r}: give a seed (a non-negative integer) or a numpy.random.Generator")
+    return np.random.default_rng(int(rng))
