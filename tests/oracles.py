@@ -4,7 +4,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
-KINDS = ("full", "holes", "few points", "tiny", "one heavy point")
+KINDS = ("full", "holes", "few points", "tiny", "one heavy point", "tiny with holes")
 
 
 def make_pmf(kind, d, rng):
@@ -17,6 +17,9 @@ def make_pmf(kind, d, rng):
         p[rng.permutation(n)[rng.integers(1, n // 2 + 1) :]] = 0
     elif kind == "tiny":
         p = 10.0 ** rng.uniform(-20, 0, n)
+    elif kind == "tiny with holes":
+        p = 10.0 ** rng.uniform(-20, 0, n)
+        p[rng.permutation(n)[: rng.integers(1, max(n // 2, 1) + 1)]] = 0
     elif kind == "one heavy point":
         p = np.full(n, 1e-20)
         p[rng.integers(n)] = 1.0

@@ -204,7 +204,7 @@ def test_more_than_256_features_are_sorted_and_found_as_few_are():
         ([True], TypeError, ["integer indices, not bool"]),
         ([np.True_], TypeError, ["integer indices, not bool"]),
         ([1.0], TypeError, ["integer indices, not float"]),
-        ("01", TypeError, ["integer indices, not str"]),
+        ("01", TypeError, ["give a sequence of feature indices"]),
     ],
 )
 def test_what_is_not_a_set_of_features_is_refused(subset, kind, words):

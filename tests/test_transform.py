@@ -33,9 +33,15 @@ def draw(seed, d, kind):
 
 
 def scaled_difference(p, subsets, a, b, f):
-    """Largest |a_S - b_S| E[psi_S^2] over max |f|: the error of the parity coefficient that beta_S answers for."""
+    """How far two coefficient vectors are apart, in the unit in which they are computed.
+
+    By the recursion: |a_S - b_S| E[psi_S^2] over max |f|, the error of the parity coefficient that beta_S answers for.
+    By least squares, where there is a choice: |a_S - b_S| |psi_S|, over the norm of all these.
+    """
     on = p > 0
     norm2 = np.array([np.nansum(psi(p, s)[on] ** 2 * p[on]) for s in subsets])
+    if len(shattered(p)) > on.sum():
+        return np.abs((a - b) * np.sqrt(norm2)).max() / max(np.linalg.norm(b * np.sqrt(norm2)), 1e-300)
     return np.abs((a - b) * norm2).max() / np.abs(f[on]).max()
 
 
@@ -197,11 +203,10 @@ def test_both_least_variance_routes_agree(seed, d):
     measure, support, family = Table(p), (p > 0).ravel(), shattered(p)
     if len(family) == np.count_nonzero(p):
         return
-    plane = np.where(support, f.ravel(), 0.0)[None]
-    by_rows = least_variance.row_space(plane[:, support], measure, measure.shattered())
-    by_null, rest = cube._null_space(plane.copy(), measure, support, 1)
-    assert np.abs(rest[:, support]).max() <= 1e-11
-    by_null = by_null[:, measure.shattered().cube_index()]
+    plane, sets = np.where(support, f.ravel(), 0.0)[None], measure.shattered()
+    marks = sets.put(np.ones(len(sets), bool))
+    solvers = least_variance.row_space(measure, sets, support), least_variance.null_space(measure, marks, support, 1)
+    by_rows, by_null = (sets.take(least_variance.refined(solver, plane, measure, support, 1)[0]) for solver in solvers)
     assert scaled_difference(p, family, by_null[0], by_rows[0], f) <= tolerance(p)
 
 
@@ -222,12 +227,14 @@ def test_the_continuation_uses_order_shattered_sets_only(implementation):
 
 
 def test_one_missing_point_leaves_the_decomposition_unique_and_two_may_not():
-    p = np.ones((2,) * 5)
-    p[0, 0, 0, 0, 0] = 0
+    p = np.ones((2,) * 10)
+    p[(0,) * 10] = 0
     assert hoeffding.transform_plan(p / p.sum()).route == "triangular"
-    p[1, 1, 1, 1, 1] = 0
+    p[(1,) * 10] = 0
     plan = hoeffding.transform_plan(p / p.sum())
-    assert (plan.n_points, plan.n_shattered, plan.unique, plan.route) == (30, 31, False, "null space")
+    assert (plan.n_points, plan.n_shattered, plan.unique, plan.route) == (1022, 1023, False, "null space")
+    p[(0, 1) * 5] = 1e-12  # a rare point: the null space would lose digits
+    assert hoeffding.transform_plan(p / p.sum()).route == "row space"
 
 
 def test_values_off_the_support_are_ignored():
@@ -311,7 +318,7 @@ def test_the_inverse_undoes_the_transform(seed, d, kind):
         (np.zeros((2, 2)), [[0.5, np.nan], [0.3, 0.2]], ValueError, r"pmf\[0, 1\]=nan"),
         (np.zeros((2, 2)), [[0.5, np.inf], [0.3, 0.2]], ValueError, r"pmf\[0, 1\]=inf"),
         (np.zeros((2, 2)), np.full(4, 0.25), ValueError, "pmf: expected shape"),
-        (np.zeros((2, 2)), Uniform(60), MemoryError, "60 features; the cube has 2"),
+        (np.zeros((2, 2)), Uniform(60), MemoryError, "60 features; an array over the cube has 2"),
         (np.array([1e300, -1e300]), None, ValueError, r"values: as large as 1\.0e\+300; above 1e\+150"),
     ],
 )
@@ -376,3 +383,92 @@ def test_a_constant_function_has_only_a_mean():
     result = hoeffding.transform(np.full((2,) * 4, 1 / 3), p)
     assert result.coefficient([]) == pytest.approx(1 / 3)
     assert np.abs(result.coefficients[1:]).max() < 1e-16 and result.fidelity == 1.0
+
+
+# -- what a careful reader found -------------------------------------------------------------------------------------
+
+
+def test_rare_points_are_reproduced_when_there_is_a_choice():
+    p = np.zeros((2, 2, 2))
+    p[0, 0, 0], p[0, 1, 0], p[1, 0, 1], p[1, 1, 1] = 1e-16, 1e-5, 1e-20, 1 - 1e-5
+    f = np.array([[[1.0, 2], [3, 5]], [[8, 13], [21, 34]]])
+    result = hoeffding.transform(f, p)
+    assert not result.unique
+    assert np.abs(result.values() - f)[p > 0].max() <= 1e-12 * 34
+
+
+@pytest.mark.parametrize(("d", "share"), [(12, 0.97), pytest.param(14, 0.995, marks=pytest.mark.slow)])
+def test_many_features_lose_no_digits_in_the_null_space(d, share):
+    rng = np.random.default_rng(d)
+    p = rng.dirichlet(np.ones(2**d)) * (rng.random(2**d) < share)
+    p, f = (p / p.sum()).reshape((2,) * d), rng.normal(size=(2,) * d)
+    result = hoeffding.transform(f, p)
+    assert "null space" in result.reason
+    assert np.abs(result.values() - f)[p > 0].max() <= 1e-11
+
+
+def test_the_remainder_is_that_of_the_values_given():
+    # A ball around the origin: unique, but the continuation to the whole cube grows large.
+    d = 12
+    ball = np.indices((2,) * d).sum(axis=0) <= 6
+    rng = np.random.default_rng(0)
+    f, p = rng.normal(size=(2,) * d), ball / ball.sum()
+    result = hoeffding.transform(f, p)
+    assert result.unique
+    true = np.abs(result.values() - f)[ball].max()
+    assert true <= 1e-11 and result.remainder >= 0.1 * true
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_constant_has_no_variance_to_share(kind):
+    p = make_pmf(kind, 4, np.random.default_rng(3))
+    result = hoeffding.transform(np.full((2,) * 4, 1 / 3), p)
+    assert not result.variance().total.any() and np.isnan(result.variance().share).all()
+    assert "none, the function is constant" in repr(result) or result.order == 0
+
+
+def test_a_large_offset_costs_no_digits():
+    p, f, _ = draw(0, 5, "full")
+    near, far = hoeffding.transform(f, p), hoeffding.transform(f + 2.0**30, p)
+    np.testing.assert_allclose(far.variance().total, near.variance().total, rtol=0, atol=1e-6 * near.variance().of_f)
+
+
+def test_the_result_does_not_change_behind_your_back():
+    measure = Product([0.3, 0.4])
+    result = hoeffding.transform(np.array([[0.0, 1.0], [2.0, 5.0]]), measure)
+    result.subsets.clear()
+    assert len(result.to_frame()) == 4
+    for array in (measure.probabilities, result.variance().total, hoeffding.Empirical([[0], [1]]).weights):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0.5
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: hoeffding.transform(np.ma.array([0.0, 1.0], mask=[0, 1])), TypeError, "values: masked arrays"),
+        (lambda: hoeffding.transform([0.0, 1.0], np.ma.array([0.5, 0.5], mask=[0, 1])), TypeError, "pmf: masked"),
+        (lambda: hoeffding.Empirical(np.ma.array([[0], [1]], mask=[[0], [1]])), TypeError, "rows: masked"),
+        (lambda: Table([[0.5, 1e-310], [0.25, 0.25]]), ValueError, "must be at least 1e-300; use zero"),
+        (lambda: hoeffding.transform([0.0, 1.0], Product([1e-310])), ValueError, "probabilities: so close to 0 or 1"),
+        (lambda: hoeffding.transform([[0.0], [0.0, 1.0]]), ValueError, "values: not an array"),
+        (lambda: hoeffding.transform_plan(Uniform(2000)), MemoryError, "pmf: 2000 features"),
+        (lambda: hoeffding.transform_plan(Uniform(2), -1), ValueError, "n_outputs=-1: expected an integer, at least 1"),
+        (lambda: hoeffding.transform([0.0, 1.0], n_jobs=2**40), ValueError, "n_jobs=1099511627776: give 1 to 1024"),
+        (lambda: hoeffding.transform([0.0, 1.0], feature_names=3), TypeError, "feature_names=3"),
+        (lambda: hoeffding.transform([0.0, 1.0]).coefficient(0), TypeError, "subset=0: give a sequence"),
+        (lambda: hoeffding.transform([[0.0, 1.0]] * 2).table(["x0", None]), TypeError, "integer indices, not NoneType"),
+        (lambda: hoeffding.Empirical([[0]], distinct="no"), TypeError, "distinct='no': must be True or False"),
+    ],
+)
+def test_more_bad_input_is_refused_by_name(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_a_few_rows_of_many_features_are_quick():
+    rows = np.random.default_rng(0).integers(0, 2, (60, 18))
+    values = np.full((2,) * 18, np.nan)
+    values[tuple(rows.T)] = rows.sum(axis=1)
+    result = hoeffding.transform(values, hoeffding.Empirical(rows))
+    assert np.abs(result.values()[tuple(rows.T)] - rows.sum(axis=1)).max() <= 1e-11

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from hoeffding import _kernels
+from hoeffding.checks import refuse_masked
 
 BitRows = npt.NDArray[np.uint8]
 
@@ -25,6 +29,7 @@ def as_bits(X: Any, name: str) -> BitRows:
 
     ``name`` is the argument that errors speak of.
     """
+    refuse_masked(name, X)
     frame = data_frame(X)
     a = _as_array(X, name) if frame is None else _to_numpy(frame)
     if a.ndim != 2:
@@ -87,3 +92,108 @@ def pack_columns(bits: BitRows) -> npt.NDArray[np.uint64]:
     packed = np.zeros((d, n_words_padded * 8), np.uint8)
     packed[:, : -(-n // 8)] = np.packbits(bits.T, axis=1, bitorder="little")
     return packed.view(np.dtype("<u8")).astype(np.uint64, copy=False)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BitMatrix:
+    """Rows of bits, packed by column: bit ``r % 64`` of word ``r // 64`` of a column is row r.
+
+    Attributes
+    ----------
+    columns : array, shape (d, n_words_padded), uint64
+        The padding behind the last row is zero.
+    n_rows : int
+
+    Examples
+    --------
+    >>> bits = BitMatrix.from_rows([[1, 0, 1], [0, 0, 1]])
+    >>> print(bits)
+    1.1
+    ..1
+    >>> bits.ones()
+    array([1, 0, 2])
+    """
+
+    columns: npt.NDArray[np.uint64]
+    n_rows: int
+
+    @classmethod
+    def from_rows(cls, X: Any, name: str = "X") -> BitMatrix:
+        """Pack an array, a data frame or a scipy sparse matrix (never made dense) of shape ``(n, d)``."""
+        if hasattr(X, "tocsc"):
+            return cls._from_sparse(X.tocsc(copy=True), name)
+        bits = as_bits(X, name)
+        return cls(pack_columns(bits), len(bits))
+
+    @classmethod
+    def _from_sparse(cls, X: Any, name: str) -> BitMatrix:
+        if X.dtype.kind not in "buif":
+            raise TypeError(f"{name}: expected booleans or the numbers 0 and 1, got dtype {X.dtype}")
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        wrong = np.flatnonzero(X.data != 1)
+        if wrong.size:
+            column = int(np.searchsorted(X.indptr, wrong[0], side="right")) - 1
+            raise ValueError(
+                f"{name}: column {column} holds values other than 0 and 1 (such as {X.data[wrong[0]]}); "
+                f"compare it with a threshold, or encode it one-hot, first"
+            )
+        n, d = X.shape
+        columns = np.zeros((d, max(-(-n // 64), 1)), np.uint64)
+        rows = X.indices.astype(np.uint64)
+        column_of = np.repeat(np.arange(d), np.diff(X.indptr))
+        np.bitwise_or.at(columns, (column_of, rows // np.uint64(64)), np.uint64(1) << (rows % np.uint64(64)))
+        return cls(columns, n)
+
+    @property
+    def n_features(self) -> int:
+        return len(self.columns)
+
+    def ones(self) -> npt.NDArray[np.int64]:
+        """The number of ones in each column, shape ``(d,)``."""
+        return np.asarray(np.bitwise_count(self.columns).sum(axis=1, dtype=np.int64))
+
+    def recoded(self, flip: npt.NDArray[np.bool_]) -> BitMatrix:
+        """The same rows with the columns marked in ``flip``, shape ``(d,)``, inverted."""
+        rows = np.full(self.columns.shape[1], ~np.uint64(0))
+        rows[self.n_rows // 64 :] = 0
+        if self.n_rows % 64:
+            rows[self.n_rows // 64] = (np.uint64(1) << np.uint64(self.n_rows % 64)) - np.uint64(1)
+        return BitMatrix(np.where(flip[:, None], self.columns ^ rows, self.columns), self.n_rows)
+
+    def count(self, level: npt.NDArray[np.unsignedinteger]) -> npt.NDArray[np.int64]:
+        """The number of rows in which all bits of a set are one, for sets of one size, shape ``(n_s, s)``."""
+        if level.shape[1] == 0:
+            return np.full(len(level), self.n_rows)
+        block = max(1, 2**22 // self.columns.shape[1])
+        counts = [
+            np.bitwise_count(np.bitwise_and.reduce(self.columns[level[a : a + block]], axis=1)).sum(
+                axis=1, dtype=np.int64
+            )
+            for a in range(0, len(level), block)
+        ]
+        return np.concatenate([np.zeros(0, np.int64), *counts])
+
+    def rows_of(
+        self, level: npt.NDArray[np.unsignedinteger], counts: npt.NDArray[np.int64], threads: int
+    ) -> npt.NDArray[np.int32]:
+        """These rows, ascending, one set after the other; ``counts`` as :meth:`count` gives them."""
+        if level.shape[1] == 0:
+            return np.tile(np.arange(self.n_rows, dtype=np.int32), len(level))
+        return _kernels.rows_of_sets(self.columns, self.n_rows, np.ascontiguousarray(level, np.int32), counts, threads)
+
+    def select(self, mask: npt.NDArray[np.bool_]) -> BitMatrix:
+        """The rows marked in ``mask``, shape ``(n_rows,)``."""
+        return BitMatrix(pack_columns(self.to_rows()[mask]), int(mask.sum()))
+
+    def to_rows(self) -> BitRows:
+        """The rows as an array of shape ``(n_rows, d)``, uint8."""
+        words = self.columns.astype("<u8", copy=False)
+        bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little", count=self.n_rows)
+        return np.ascontiguousarray(bits.T)
+
+    def __str__(self) -> str:
+        return "\n".join("".join(".1"[bit] for bit in row) for row in self.to_rows().tolist())
+
+    def __repr__(self) -> str:
+        return f"BitMatrix({self.n_rows} rows of {self.n_features} bits)"

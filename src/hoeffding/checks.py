@@ -10,6 +10,7 @@ FloatArray = npt.NDArray[np.float64]
 
 def as_real(name: str, a: npt.ArrayLike) -> FloatArray:
     """Read real numbers into a new float64 array; refuse what would not be kept exactly."""
+    refuse_masked(name, a)
     try:
         given = np.asarray(a)
     except ValueError as error:
@@ -27,6 +28,12 @@ def as_real(name: str, a: npt.ArrayLike) -> FloatArray:
     if not kept.all():
         raise TypeError(f"{name}: dtype {given.dtype} holds numbers that float64 cannot keep; convert them first")
     return out
+
+
+def refuse_masked(name: str, a: object) -> None:
+    """Masks would be dropped in silence."""
+    if isinstance(a, np.ma.MaskedArray):
+        raise TypeError(f"{name}: masked arrays are not supported; fill or drop what is masked first")
 
 
 def as_count(name: str, n: int, least: int = 0) -> int:
@@ -50,3 +57,20 @@ def as_rng(rng: np.random.Generator | int) -> np.random.Generator:
     if isinstance(rng, bool | np.bool_) or not isinstance(rng, int | np.integer) or rng < 0:
         raise TypeError(f"rng={rng!r}: give a seed (a non-negative integer) or a numpy.random.Generator")
     return np.random.default_rng(int(rng))
+
+
+def as_weights(name: str, weights: npt.ArrayLike, n: int) -> FloatArray:
+    """Read one finite, non-negative weight per row; not all may be zero."""
+    w = as_real(name, weights)
+    if w.shape != (n,):
+        raise ValueError(f"{name}: expected one weight per row, shape {(n,)}, got shape {w.shape}")
+    wrong = np.flatnonzero(~np.isfinite(w) | (w < 0))
+    if wrong.size:
+        raise ValueError(f"{name}[{wrong[0]}]={w[wrong[0]]}: weights must be finite and not negative")
+    if not w.any():
+        raise ValueError(f"{name}: all weights are zero")
+    with np.errstate(over="ignore"):
+        total = w.sum()
+    if not np.isfinite(total) or (w[w > 0] / total).min() < np.finfo(float).tiny:
+        raise ValueError(f"{name}: from {w[w > 0].min()} to {w.max()}, their sum or ratio is beyond double precision")
+    return w

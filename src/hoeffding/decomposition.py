@@ -16,11 +16,12 @@ from hoeffding import basis, fourier
 from hoeffding.bits import BitRows, as_bits, data_frame
 from hoeffding.machine import n_threads, require_memory
 from hoeffding.measure import Measure
-from hoeffding.subsets import SubsetFamily
+from hoeffding.subsets import SubsetFamily, as_subset
 
 FloatArray = npt.NDArray[np.float64]
 
 SHOWN_COMPONENTS = 10
+ROUNDING = 16 * np.finfo(float).eps
 CHEAP_FEATURES = 14  # up to this many features a repr may compute variances: some milliseconds
 
 
@@ -46,6 +47,10 @@ class Variance:
     correlative: FloatArray
     total: FloatArray
     of_f: FloatArray
+
+    def __post_init__(self) -> None:
+        for a in (self.structural, self.correlative, self.total, self.of_f):
+            a.flags.writeable = False
 
     @property
     def share(self) -> FloatArray:
@@ -97,7 +102,7 @@ class Decomposition:
 
     # -- what there is --------------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
     def subsets(self) -> list[tuple[int, ...]]:
         """All sets as tuples of feature indices, ``()`` first."""
         return list(self.family)
@@ -122,7 +127,7 @@ class Decomposition:
 
     def table(self, subset: Iterable[int | str]) -> FloatArray:
         """The component f_S over the cells of X_S, shape ``(2,) * |S|``: axis j is the j-th feature of S, in order."""
-        s = tuple(sorted(self._indices(subset)))
+        s = as_subset(self._indices(subset), self.n_features)
         return np.asarray(np.multiply.outer(basis.psi(self.measure, s), self.coefficient(s)))
 
     # -- values ---------------------------------------------------------------------------------------------------
@@ -141,7 +146,7 @@ class Decomposition:
         array, shape (n, n_subsets) or (n, n_subsets, n_outputs)
         """
         rows = self._rows(X)
-        chosen = self.subsets if subsets is None else [tuple(sorted(self._indices(s))) for s in subsets]
+        chosen = self.subsets if subsets is None else [as_subset(self._indices(s), self.n_features) for s in subsets]
         require_memory(
             8.0 * len(rows) * len(chosen) * max(int(np.prod(self.output_shape)), 1),
             f"{len(chosen)} components at {len(rows)} rows",
@@ -155,13 +160,17 @@ class Decomposition:
     def predict(self, X: Any) -> FloatArray:
         """The sum of all components at rows ``X`` of shape ``(n, d)``: shape ``(n,)`` or ``(n, n_outputs)``."""
         rows = self._rows(X)
-        return np.asarray(self.values()[tuple(rows.T)])
+        return np.asarray(self._values[tuple(rows.T)])
 
     def values(self) -> FloatArray:
         """The sum of all components on the whole cube, shape ``(2,) * d`` (with output axes behind).
 
         Off the support, where f itself says nothing, this is what the components add up to.
         """
+        return self._values.copy()
+
+    @cached_property
+    def _values(self) -> FloatArray:
         planes = fourier.inverse(self._cube_coefficients(), self.measure, n_threads(self.n_jobs))
         return self._from_planes(planes, (2,) * self.n_features)
 
@@ -171,12 +180,18 @@ class Decomposition:
     def _variance(self) -> Variance:
         threads = n_threads(self.n_jobs)
         beta = self._cube_coefficients()
+        arrays = 8.0 * (4 * len(beta) + 3) * beta.shape[1] * (1 + threads.bit_length())
+        require_memory(arrays, "the variances of all components", "use fewer threads (n_jobs) or fewer outputs")
+        mean = np.abs(beta[:, 0])
+        beta[:, 0] = 0.0  # the mean does not vary, and without it no digits are lost
         f = fourier.inverse(beta, self.measure, threads)
         inner, norm2 = fourier.inner_products(f, self.measure, threads)
         coefficients = self.family.take(beta)
         structural = coefficients**2 * self.family.take(norm2)
         total = coefficients * self.family.take(inner)
-        structural[:, 0] = total[:, 0] = 0.0  # the empty set comes first: the mean does not vary
+        rounding = np.maximum(ROUNDING * mean, self.remainder)
+        constant = np.abs(total.sum(axis=1)) <= rounding**2
+        structural[constant] = total[constant] = 0.0
         total = self._from_planes(total, (len(self.family),))
         structural = self._from_planes(structural, (len(self.family),))
         return Variance(structural, total - structural, total, np.asarray(total.sum(axis=0)))
@@ -233,7 +248,8 @@ class Decomposition:
         ]
         if self.n_features <= CHEAP_FEATURES and not self.output_shape and self.order > 0:
             shares = enumerate(self.share_by_order(), start=1)
-            facts.append(("variance", ", ".join(f"order {k}: {100 * share:.3g} %" for k, share in shares)))
+            words = ", ".join(f"order {k}: {100 * share:.3g} %" for k, share in shares)
+            facts.append(("variance", words if self.variance().of_f > 0 else "none, the function is constant"))
         return facts
 
     def __repr__(self) -> str:
@@ -263,6 +279,8 @@ class Decomposition:
     def _indices(self, subset: Iterable[int | str]) -> tuple[int, ...]:
         if isinstance(subset, str):
             raise TypeError(f"subset={subset!r}: give a sequence of names or indices, such as [{subset!r}]")
+        if not isinstance(subset, Iterable):
+            raise TypeError(f"subset={subset!r}: give a sequence of names or indices")
         out = []
         for i in subset:
             if isinstance(i, str):

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
+NEGLIGIBLE = 2**20  # bytes: not worth asking the system
+MAX_THREADS = 1024
+
 
 def n_threads(n_jobs: int) -> int:
     """Turn ``n_jobs`` into a number of threads: -1 means all cores this process may use."""
     integer = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
-    if not integer or (n_jobs < 1 and n_jobs != -1):
-        raise ValueError(f"n_jobs={n_jobs!r}: give a positive number of threads, or -1 for all cores")
+    if not integer or (n_jobs < 1 and n_jobs != -1) or n_jobs > MAX_THREADS:
+        raise ValueError(f"n_jobs={n_jobs!r}: give 1 to {MAX_THREADS} threads, or -1 for all cores")
     if n_jobs > 0:
         return int(n_jobs)
     if hasattr(os, "sched_getaffinity"):
@@ -47,6 +50,6 @@ def readable_bytes(n_bytes: float) -> str:
 
 def require_memory(n_bytes: float, what: str, instead: str) -> None:
     """Raise MemoryError if ``what`` would take more memory than there is, saying what to do ``instead``."""
-    free = available_memory()
+    free = None if n_bytes < NEGLIGIBLE else available_memory()
     if free is not None and n_bytes > free:
         raise MemoryError(f"{what} takes {readable_bytes(n_bytes)}, {readable_bytes(free)} are available; {instead}")

@@ -13,19 +13,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
 from math import comb
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from hoeffding import _kernels
 from hoeffding.bits import BitRows, as_bits, merge_rows, pack_columns
-from hoeffding.checks import as_count, as_order, as_real, as_rng
-from hoeffding.machine import n_threads, require_memory
+from hoeffding.checks import as_count, as_order, as_real, as_rng, as_weights
+from hoeffding.machine import n_threads, readable_bytes, require_memory
 from hoeffding.subsets import SubsetFamily, as_subset, grow_candidates, index_dtype
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
+SMALLEST = 1e-300  # of positive probabilities: sums of 1/p must stay finite
 SUM_TOLERANCE = 1e-12  # a sum of 2^d probabilities in double precision is better than this
 MAX_ISING_FEATURES = 20
 MAX_CUBE_FEATURES = 32  # of an array over the cube: 2^32 doubles are 32 GiB
@@ -64,6 +66,7 @@ class Measure(ABC):
 
     def pmf(self) -> FloatArray:
         """All probabilities, shape ``(2,) * d``."""
+        check_cube("pmf()", self.d)
         return self.marginal(range(self.d))
 
     # -- support --------------------------------------------------------------------------------------------------
@@ -140,7 +143,7 @@ class Product(Measure):
         wrong = np.flatnonzero(~((p >= 0) & (p <= 1)))
         if wrong.size:
             raise ValueError(f"probabilities[{wrong[0]}]={p[wrong[0]]}: must lie between 0 and 1")
-        self.probabilities = p
+        self.probabilities = _read_only(p)
         self.d = len(p)
 
     @property
@@ -151,10 +154,10 @@ class Product(Measure):
         out = np.ones(())
         for i in s:
             out = np.multiply.outer(out, [1 - self.probabilities[i], self.probabilities[i]])
-        if np.count_nonzero(out) < 2 ** np.isin(s, self._free).sum():
+        if np.count_nonzero(out >= SMALLEST) < 2 ** np.isin(s, self._free).sum():
             raise ValueError(
-                f"probabilities: so close to 0 or 1 that the smallest probability of the features {s} is below the "
-                f"smallest number; make these features constant"
+                f"probabilities: so close to 0 or 1 that the smallest probability of the features {s} is below "
+                f"{SMALLEST}; make these features constant"
             )
         return out
 
@@ -231,8 +234,7 @@ class Table(Measure):
         if p.ndim == 0 or p.shape != (2,) * p.ndim:
             raise ValueError(f"pmf: expected shape (2,) * d, one axis of length 2 per feature, got shape {p.shape}")
         _check_probabilities("pmf", p)
-        self._table = p
-        self._table.flags.writeable = False
+        self._table = _read_only(p)
         self.d = p.ndim
 
     def pmf(self) -> FloatArray:
@@ -310,15 +312,15 @@ class Ising(Table):
             i, j = wrong[0].tolist()
             found = f"couplings[{i}, {j}]={J[i, j]}" + (f" and couplings[{j}, {i}]={J[j, i]}" if i != j else "")
             raise ValueError(f"{found}: must be symmetric with a zero diagonal; each pair counts once")
-        self.fields, self.couplings = h, J
+        self.fields, self.couplings = _read_only(h), _read_only(J)
         with np.errstate(over="ignore", invalid="ignore"):
             energy = _ising_energy(h, J)
             p = np.exp(energy - energy.max())
             p /= p.sum()
-        if not (p > 0).all():
+        if not (p >= SMALLEST).all():
             raise ValueError(
-                "fields, couplings: so strong that the smallest probability is below the smallest number; "
-                "scale them down, or give the support you mean as a Table"
+                f"fields, couplings: so strong that the smallest probability is below {SMALLEST}; "
+                f"scale them down, or give the support you mean as a Table"
             )
         super().__init__(p)
 
@@ -371,6 +373,8 @@ class Empirical(Measure):
     def __init__(
         self, rows: npt.ArrayLike, weights: npt.ArrayLike | None = None, *, distinct: bool = False, n_jobs: int = -1
     ) -> None:
+        if not isinstance(distinct, bool | np.bool_):
+            raise TypeError(f"distinct={distinct!r}: must be True or False")
         bits = as_bits(rows, "rows")
         if bits.size == 0:
             raise ValueError(f"rows: expected at least one row and one feature, got shape {bits.shape}")
@@ -385,10 +389,12 @@ class Empirical(Measure):
             counts = np.ones(len(self.rows)) if distinct else np.bincount(inverse)
             self.weights = np.asarray(counts, np.float64)
         else:
-            w = _check_weights(weights, len(bits))
+            w = as_weights("weights", weights, len(bits))
             self.rows, inverse = merge_rows(bits[w > 0])
             self.weights = np.asarray(np.bincount(inverse, w[w > 0]), np.float64)
         self.d = bits.shape[1]
+        _read_only(self.rows)
+        _read_only(self.weights)
 
     def _describe(self) -> str:
         return f"{self.n_rows} rows, {'distinct rows weigh the same, ' if self.distinct else ''}"
@@ -415,10 +421,16 @@ class Empirical(Measure):
         return len(self.rows)
 
     def shattered(self, order: int | None = None) -> SubsetFamily:
+        if order is None or "_all_shattered" in self.__dict__:
+            return SubsetFamily(self.d, self._all_shattered.levels[: self._check_order(order) + 1])
         return SubsetFamily(self.d, tuple(self._grow(self._check_order(order), None)))
 
+    @cached_property
+    def _all_shattered(self) -> SubsetFamily:
+        return SubsetFamily(self.d, tuple(self._grow(self.d, None)))
+
     def count_shattered(self) -> int:
-        return sum(map(len, self._grow(self.d, None)))
+        return len(self._all_shattered)
 
     @cached_property
     def is_unique(self) -> bool:
@@ -451,6 +463,15 @@ class Empirical(Measure):
 # ---------------------------------------------------------------------------------------------------------------------
 
 
+def check_cube(name: str, d: int) -> None:
+    """Refuse arrays over cubes that are beyond any machine."""
+    if d > MAX_CUBE_FEATURES:
+        raise MemoryError(
+            f"{name}: {d} features; an array over the cube has 2^{d} entries and takes {readable_bytes(8 * 2**d)}, the "
+            f"limit is {MAX_CUBE_FEATURES} features; use marginals, or a function of fewer features"
+        )
+
+
 def as_measure(pmf: Measure | npt.ArrayLike) -> Measure:
     """A measure as it is; an array as a :class:`Table`."""
     return pmf if isinstance(pmf, Measure) else Table(pmf)
@@ -461,6 +482,10 @@ def _check_probabilities(name: str, p: FloatArray) -> None:
     if len(wrong):
         cell = tuple(wrong[0].tolist())
         raise ValueError(f"{name}{list(cell)}={p[cell]}: probabilities must be finite and not negative")
+    tiny = np.argwhere((p > 0) & (p < SMALLEST))
+    if len(tiny):
+        cell = tuple(tiny[0].tolist())
+        raise ValueError(f"{name}{list(cell)}={p[cell]}: positive probabilities must be at least {SMALLEST}; use zero")
     excess = float(p.sum()) - 1.0
     if abs(excess) > SUM_TOLERANCE:
         raise ValueError(
@@ -469,20 +494,9 @@ def _check_probabilities(name: str, p: FloatArray) -> None:
         )
 
 
-def _check_weights(weights: npt.ArrayLike, n: int) -> FloatArray:
-    w = as_real("weights", weights)
-    if w.shape != (n,):
-        raise ValueError(f"weights: expected one weight per row, shape {(n,)}, got shape {w.shape}")
-    wrong = np.flatnonzero(~np.isfinite(w) | (w < 0))
-    if wrong.size:
-        raise ValueError(f"weights[{wrong[0]}]={w[wrong[0]]}: weights must be finite and not negative")
-    if not w.any():
-        raise ValueError("weights: all weights are zero")
-    with np.errstate(over="ignore"):
-        total = w.sum()
-    if not np.isfinite(total) or (w[w > 0] / total).min() < np.finfo(float).tiny:
-        raise ValueError(f"weights: from {w[w > 0].min()} to {w.max()}, their sum or ratio is beyond double precision")
-    return w
+def _read_only(a: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    a.flags.writeable = False
+    return a
 
 
 def _points_of_pmf(pmf: FloatArray) -> tuple[BitRows, FloatArray]:

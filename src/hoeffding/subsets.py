@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hoeffding.checks import as_order
+from hoeffding.machine import require_memory
 
 IndexArray = npt.NDArray[np.unsignedinteger]
 IntArray = npt.NDArray[np.int64]
@@ -30,6 +31,8 @@ def index_dtype(d: int) -> type[np.unsignedinteger]:
 
 def as_subset(subset: Iterable[int], d: int) -> tuple[int, ...]:
     """Check a set of feature indices and return it sorted."""
+    if not isinstance(subset, Iterable) or isinstance(subset, str):
+        raise TypeError(f"subset={subset!r}: give a sequence of feature indices, such as [0, 2]")
     given = tuple(subset)
     for i in given:
         if isinstance(i, bool | np.bool_) or not isinstance(i, int | np.integer):
@@ -179,7 +182,7 @@ class SubsetFamily:
         levels = list(self.levels)
         for s in range(len(levels) - 1, 0, -1):
             below = [levels[s - 1], *(np.delete(levels[s], c, axis=1) for c in range(s))]
-            levels[s - 1] = np.unique(np.concatenate(below), axis=0)
+            levels[s - 1] = unique_rows(np.concatenate(below))
         return SubsetFamily(self.d, tuple(levels))
 
     # -- arrays over the cube --------------------------------------------------------------------------------------
@@ -223,6 +226,13 @@ def find_rows(level: IndexArray, rows: IndexArray) -> IntArray:
     return np.where(keys[at] == wanted, at, -1)
 
 
+def unique_rows(rows: IndexArray) -> IndexArray:
+    """The different sets among the rows, which are all of one size, in lexicographic order."""
+    if rows.shape[1] == 0:
+        return rows[:1]
+    return rows[np.unique(_keys(rows), return_index=True)[1]]
+
+
 def _append_larger(level: IndexArray, d: int) -> IndexArray:
     """All sets of the next size that begin with a set of ``level``, in lexicographic order."""
     last = level[:, -1].astype(np.int64) if level.shape[1] else np.full(len(level), -1)
@@ -253,6 +263,11 @@ def grow_candidates(level: IndexArray) -> IndexArray:
     group_end = np.append(np.flatnonzero(~same) + 1, n)
     end = group_end[np.searchsorted(group_end, np.arange(n), side="right")]
     counts = end - np.arange(n) - 1
+    require_memory(
+        float(counts.sum()) * (s + 1 + 4 * 8),
+        f"the candidates for shattered sets of {s + 1} features",
+        "ask for shattered(order) of a smaller order",
+    )
     left = np.repeat(np.arange(n), counts)
     right = left + 1 + np.arange(len(left)) - np.repeat(np.cumsum(counts) - counts, counts)
     joined = np.concatenate([level[left], level[right, -1:]], axis=1)

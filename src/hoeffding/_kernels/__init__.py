@@ -25,6 +25,7 @@ from hoeffding._kernels import _native, reference
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+SetSums = tuple[npt.NDArray[np.int32], IntArray, FloatArray, FloatArray]
 
 
 def implementations() -> tuple[str, ...]:
@@ -126,3 +127,76 @@ def shattered_in_table(support: BoolArray) -> BoolArray:
     shattered = np.empty(support.shape, np.uint8)
     _native.shattered_in_table(support.view(np.uint8), shattered)
     return shattered.view(np.bool_)
+
+
+def sum_over_sets(
+    columns: npt.NDArray[np.uint64],
+    rows: int,
+    planes: npt.NDArray[np.uint64] | None,
+    real: FloatArray | None,
+    targets: FloatArray,
+    max_size: int,
+    target_size: int,
+    threads: int,
+) -> list[SetSums]:
+    """Of every set of 1 to ``max_size`` columns that are all one in some row, the sums over these rows.
+
+    Parameters
+    ----------
+    columns : bit-packed, shape (d, words)
+    rows : int
+    planes : bit planes of integer weights, shape (planes, words), or None
+    real : real weights, shape (rows,), or None; with neither, every row weighs one
+    targets : (m, rows), summed for sets of at most ``target_size`` columns
+
+    Returns
+    -------
+    for each size s, the sets ``(count, s)`` in lexicographic order, their counts (sums of integer weights, or numbers
+    of rows), their sums of real weights (empty if the weights are not real), their sums of targets ``(count, m)``
+    """
+    if _active == "reference":
+        return reference.sum_over_sets(columns, rows, planes, real, targets, max_size, target_size)
+    return _native.sum_over_sets(_active, columns, rows, planes, real, targets, max_size, target_size, threads)
+
+
+def union_matrix(
+    family: list[npt.NDArray[np.int32]],
+    occurring: list[npt.NDArray[np.int32]],
+    values: list[FloatArray],
+    threads: int,
+) -> FloatArray:
+    """``M[a, b]`` = the value of the union of sets a and b of a family; zero if the union does not occur.
+
+    ``family[s]`` and ``occurring[s]`` are the sets of size s, ``values[s]`` one number for each of the latter.
+    """
+    if _active == "reference":
+        return reference.union_matrix(family, occurring, values)
+    r = sum(map(len, family))
+    M = np.zeros((r, r))
+    _native.union_matrix(family, occurring, values, M, threads)
+    return M
+
+
+def rows_of_sets(
+    columns: npt.NDArray[np.uint64], rows: int, sets: npt.NDArray[np.int32], counts: IntArray, threads: int
+) -> npt.NDArray[np.int32]:
+    """The rows in which all columns of a set are one, ascending, one set after the other; ``counts`` says how many."""
+    if _active == "reference":
+        return reference.rows_of_sets(columns, rows, sets)
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    out = np.empty(starts[-1], np.int32)
+    _native.rows_of_sets(columns, rows, sets, starts, out, threads)
+    return out
+
+
+def descend(
+    gram: FloatArray, l1: FloatArray, l2: FloatArray, active: IntArray, beta: FloatArray, q: FloatArray, sweeps: int
+) -> float:
+    """Coordinate descent, in place, on ``b'Gb/2 - m'b + sum_j (l1_j |b_j| + l2_j b_j^2 / 2)`` with ``q = m - G b``.
+
+    Visits the ``active`` coordinates ``sweeps`` times; returns the largest squared step of the last sweep, each in
+    units of the objective.
+    """
+    if _active == "reference":
+        return reference.descend(gram, l1, l2, active, beta, q, sweeps)
+    return _native.descend(_active, gram, l1, l2, active, beta, q, sweeps)

@@ -36,3 +36,39 @@ def judge_candidates(
     threads: int,
 ) -> None: ...
 def shattered_in_table(support: npt.NDArray[np.uint8], shattered: npt.NDArray[np.uint8]) -> None: ...
+def sum_over_sets(
+    isa: str,
+    columns: npt.NDArray[np.uint64],
+    rows: int,
+    planes: npt.NDArray[np.uint64] | None,
+    real: npt.NDArray[np.float64] | None,
+    targets: npt.NDArray[np.float64],
+    max_size: int,
+    target_size: int,
+    threads: int,
+) -> list[tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64]]]: ...
+def union_matrix(
+    family: list[npt.NDArray[np.int32]],
+    occurring: list[npt.NDArray[np.int32]],
+    values: list[npt.NDArray[np.float64]],
+    M: npt.NDArray[np.float64],
+    threads: int,
+) -> None: ...
+def rows_of_sets(
+    columns: npt.NDArray[np.uint64],
+    rows: int,
+    sets: npt.NDArray[np.int32],
+    starts: npt.NDArray[np.int64],
+    out: npt.NDArray[np.int32],
+    threads: int,
+) -> None: ...
+def descend(
+    isa: str,
+    gram: npt.NDArray[np.float64],
+    l1: npt.NDArray[np.float64],
+    l2: npt.NDArray[np.float64],
+    active: npt.NDArray[np.int64],
+    beta: npt.NDArray[np.float64],
+    q: npt.NDArray[np.float64],
+    sweeps: int,
+) -> float: ...

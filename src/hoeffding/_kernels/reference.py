@@ -11,12 +11,15 @@ A set is the flat index of its indicator vector in a cube of shape ``(2,) * d``:
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+SetSums = tuple[npt.NDArray[np.int32], IntArray, FloatArray, FloatArray]
 
 
 def subsets_of(mask: int) -> IntArray:
@@ -117,8 +120,13 @@ def extend(f: FloatArray, support: BoolArray) -> FloatArray:
     return np.concatenate([a, a + b], axis=1)
 
 
+def unpack(columns: npt.NDArray[np.uint64], rows: int) -> IntArray:
+    """Bit-packed columns as an array of 0 and 1, shape ``(d, rows)``."""
+    return np.unpackbits(columns.view(np.uint8), axis=1, bitorder="little", count=rows).astype(np.int64)
+
+
 def judge_candidates(columns: npt.NDArray[np.uint64], rows: int, sets: IntArray) -> BoolArray:
-    bits = np.unpackbits(columns.view(np.uint8), axis=1, bitorder="little", count=rows).astype(np.int64)
+    bits = unpack(columns, rows)
     size = sets.shape[1]
     codes = sum((bits[sets[:, j]] << j for j in range(size)), np.zeros((len(sets), rows), np.int64))
     return np.array([len(np.unique(row)) == 2**size for row in codes], np.bool_)
@@ -127,3 +135,59 @@ def judge_candidates(columns: npt.NDArray[np.uint64], rows: int, sets: IntArray)
 def shattered_in_table(support: BoolArray) -> BoolArray:
     cells = support.astype(np.float64)
     return np.array([bool((marginal(cells, S) > 0).all()) for S in range(len(support))], np.bool_)
+
+
+def sum_over_sets(
+    columns: npt.NDArray[np.uint64],
+    rows: int,
+    planes: npt.NDArray[np.uint64] | None,
+    real: FloatArray | None,
+    targets: FloatArray,
+    max_size: int,
+    target_size: int,
+) -> list[SetSums]:
+    bits = unpack(columns, rows)
+    integers, weights = np.ones(rows, np.int64), np.zeros((0, rows)) if real is None else real[None]
+    if planes is not None:
+        integers = (unpack(planes, rows) << np.arange(len(planes))[:, None]).sum(axis=0)
+    out = []
+    for size in range(1, max_size + 1):
+        found = [(s, z) for s in combinations(range(len(bits)), size) if (z := bits[list(s)].prod(axis=0)).any()]
+        sets = np.array([s for s, _ in found], np.int32).reshape(len(found), size)
+        Z = np.array([z for _, z in found], np.int64).reshape(len(found), rows)
+        summed = (Z @ targets.T) if size <= target_size else np.zeros((0, len(targets)))
+        out.append((sets, Z @ integers, (Z @ weights.T).ravel(), summed))
+    return out
+
+
+def union_matrix(
+    family: list[npt.NDArray[np.int32]], occurring: list[npt.NDArray[np.int32]], values: list[FloatArray]
+) -> FloatArray:
+    levels = list(zip(occurring, values, strict=True))
+    value_of = {tuple(s): v for sets, level in levels for s, v in zip(sets.tolist(), level, strict=True)}
+    members = [frozenset(s) for sets in family for s in sets.tolist()]
+    return np.array([[value_of.get(tuple(sorted(a | b)), 0.0) for b in members] for a in members])
+
+
+def rows_of_sets(columns: npt.NDArray[np.uint64], rows: int, sets: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    bits = unpack(columns, rows)
+    found = [np.flatnonzero(bits[s].all(axis=0)) for s in sets]
+    return np.concatenate([np.zeros(0, np.int32), *found]).astype(np.int32)
+
+
+def descend(
+    gram: FloatArray, l1: FloatArray, l2: FloatArray, active: IntArray, beta: FloatArray, q: FloatArray, sweeps: int
+) -> float:
+    largest = 0.0
+    for _ in range(sweeps):
+        largest = 0.0
+        for j in active:
+            curvature = gram[j, j] + l2[j]
+            if curvature <= 0:
+                continue
+            rho = q[j] + gram[j, j] * beta[j]
+            change = np.sign(rho) * max(abs(rho) - l1[j], 0.0) / curvature - beta[j]
+            beta[j] += change
+            q -= change * gram[j]
+            largest = max(largest, float(change**2 * curvature))
+    return largest

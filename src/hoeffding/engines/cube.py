@@ -18,19 +18,19 @@ with r shattered sets and n points. The last two find the decomposition with the
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from hoeffding import _kernels, fourier
-from hoeffding.checks import as_real
+from hoeffding import fourier
+from hoeffding.checks import as_count, as_real, refuse_masked
 from hoeffding.decomposition import Decomposition
 from hoeffding.engines import least_variance
 from hoeffding.machine import n_threads, readable_bytes, require_memory
-from hoeffding.measure import MAX_CUBE_FEATURES, Measure, Product, Table, Uniform, as_measure
+from hoeffding.measure import Measure, Product, Table, Uniform, as_measure, check_cube
 from hoeffding.subsets import SubsetFamily
 
 FloatArray = npt.NDArray[np.float64]
@@ -42,6 +42,10 @@ Route = Literal["product", "triangular", "null space", "row space"]
 
 MAX_OPERATIONS = 2e13  # of dense linear algebra, which cannot be interrupted: some ten minutes
 MAX_VALUE = 1e150
+ROUNDING = 4 * np.finfo(float).eps
+FEW_OPERATIONS = 1e8  # a moment: not worth the detour through the null space
+RARE = 1e-10
+MANY_OPERATIONS = 3e10  # some seconds: the cost is then stated as a warning
 STEP = 20  # operations at one step of the triangular recursion, for comparison with linear algebra
 
 
@@ -94,25 +98,28 @@ def transform_plan(pmf: Measure | npt.ArrayLike, n_outputs: int = 1) -> Plan:
     >>> transform_plan(Uniform(20)).route
     'product'
     """
-    measure = _with_pmf(as_measure(pmf))
-    d, m, cells = measure.d, n_outputs, 2.0**measure.d
+    given = as_measure(pmf)
+    d, m = given.d, as_count("n_outputs", n_outputs, least=1)
+    check_cube("pmf", d)
+    measure, cells = _with_pmf(given), 2.0**d
     if isinstance(measure, Product):
         n = measure.n_points
-        return Plan("product", "independent features", n, n, 4.0 * m * d * cells, int(16 * m * cells))
-    walk = STEP * m * 3.0**d
-    walk_memory = 8 * cells * (m + 1.6 + 0.3 * m)  # what is left of f, the tables on two paths
-    if measure.full_support:
-        return Plan("triangular", "full support", 2**d, 2**d, walk, int(walk_memory))
+        return Plan("product", "independent features", n, n, 4.0 * m * d * cells, int(8 * cells * (4 * m + 2)))
+    walk, array = STEP * 3.0**d, 8 * cells
+    if measure.full_support:  # what is left of f, beta, and the tables on two paths
+        return Plan("triangular", "full support", 2**d, 2**d, m * walk, int(array * (2 * m + 2.5)))
     n, r = measure.n_points, measure.count_shattered()
+    refining = array * (6 * m + 3)
     if n == r:
-        return Plan("triangular", "as many shattered sets as points", n, r, walk, int(walk_memory))
+        return Plan("triangular", "as many shattered sets as points", n, r, 4 * m * walk, int(refining))
     k = r - n
-    null_space = STEP * (k + m) * 3.0**d + 2.0 * r * k * k
-    row_space = 2.0 * r * n * n
+    null_space = 4 * (k + m) * walk + 2.0 * r * k * k
+    row_space = 4 * m * walk + 2.0 * r * n * n + 50.0 * r * n
     many = f"{r} shattered sets for {n} points, least total variance of components"
-    if null_space < row_space:
-        return Plan("null space", many, n, r, null_space, int(8 * cells * (5 * k + 2 * m)))
-    return Plan("row space", many, n, r, row_space, int(8 * r * (4.0 * n + m)))
+    rare = measure.points()[1].min() < RARE  # there the null space loses digits
+    if row_space > FEW_OPERATIONS and null_space < row_space and not (rare and row_space <= MAX_OPERATIONS):
+        return Plan("null space", many, n, r, null_space, int(refining + array * 8 * k))
+    return Plan("row space", many, n, r, row_space, int(refining + 8 * r * (4.0 * n + m)))
 
 
 def transform(
@@ -165,9 +172,10 @@ def transform(
     support = None if on_cube.full_support else p > 0
     _check_values(f, support, measure.d)
 
-    variance = _variance(f, p, support)
-    beta, rest = _ROUTES[plan.route](f, on_cube, support, threads)
-    remainder, fidelity = _quality(rest, variance, p, support)
+    mean, variance = _centre(f, p, support)
+    beta, rest = _follow(plan, f, on_cube, support, threads)
+    beta[:, 0] += mean
+    remainder, fidelity = _quality(rest, variance, p)
     del f, rest
     family = on_cube.shattered()
     coefficients = np.ascontiguousarray(family.take(beta).T)
@@ -223,47 +231,30 @@ def inverse_transform(
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The routes: (values, measure, support) to (coefficients of all sets of the cube, what they leave of the values).
 
 
-def _product(f: FloatArray, measure: Measure, support: BoolArray | None, threads: int) -> tuple[FloatArray, FloatArray]:
-    if support is not None:
-        f[:, ~support] = 0.0
-    return fourier.forward(f, measure, threads)
-
-
-def _triangular(
-    f: FloatArray, measure: Measure, support: BoolArray | None, threads: int
+def _follow(
+    plan: Plan, f: FloatArray, measure: Measure, support: BoolArray | None, threads: int
 ) -> tuple[FloatArray, FloatArray]:
-    if support is not None:
-        f[:, ~support] = 0.0
-        f = _kernels.extend(f, support)
-    return fourier.forward(f, measure, threads)
-
-
-def _null_space(
-    f: FloatArray, measure: Measure, support: BoolArray | None, threads: int
-) -> tuple[FloatArray, FloatArray]:
-    assert support is not None
-    beta, _ = _triangular(f.copy(), measure, support, threads)
-    beta = least_variance.null_space(beta, measure, _marked(measure.shattered()), support, threads)
-    return beta, f - fourier.inverse(beta, measure, threads)
-
-
-def _row_space(
-    f: FloatArray, measure: Measure, support: BoolArray | None, threads: int
-) -> tuple[FloatArray, FloatArray]:
-    family = measure.shattered()
-    beta = family.put(least_variance.row_space(f[:, support], measure, family))
-    return beta, f - fourier.inverse(beta, measure, threads)
+    """Coefficients of all sets of the cube, and what they leave of the values on the support; ``f`` is overwritten."""
+    if support is None:
+        return fourier.forward(f, measure, threads)
+    f[:, ~support] = 0.0
+    if plan.route == "product":
+        beta, rest = fourier.forward(f, measure, threads)
+        return beta, np.where(support, rest, 0.0)
+    if plan.route == "triangular":
+        solver = least_variance.continuation(measure, support, threads)
+    elif plan.route == "null space":
+        solver = least_variance.null_space(measure, _marked(measure.shattered()), support, threads)
+    else:
+        solver = least_variance.row_space(measure, measure.shattered(), support)
+    return least_variance.refined(solver, f, measure, support, threads)
 
 
 def _marked(family: SubsetFamily) -> BoolArray:
     """The sets of a family as marks over the cube, shape ``(2**d,)``."""
     return family.put(np.ones(len(family), np.bool_))
-
-
-_ROUTES = {"product": _product, "triangular": _triangular, "null space": _null_space, "row space": _row_space}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -274,7 +265,8 @@ def _read(
     values: npt.ArrayLike, pmf: Measure | npt.ArrayLike | None, name: str = "values"
 ) -> tuple[Measure, FloatArray, tuple[int, ...]]:
     """The measure, the functions as a new array of shape ``(m, 2**d)``, and the shape of the output axes."""
-    shape = np.shape(values)
+    values = _as_array(name, values)
+    shape = values.shape
     if pmf is None:
         if len(shape) == 0 or shape != (2,) * len(shape):
             raise ValueError(
@@ -285,24 +277,29 @@ def _read(
     else:
         measure = as_measure(pmf)
     d = measure.d
-    if d > MAX_CUBE_FEATURES:
-        raise MemoryError(
-            f"pmf: {d} features; the cube has 2^{d} points, the cube engine stops at {MAX_CUBE_FEATURES} features"
-        )
+    check_cube("pmf", d)
     if shape[:d] != (2,) * d:
         raise ValueError(f"{name}: expected shape {(2,) * d}, as the measure has {d} features, got {shape}")
     outputs = shape[d:]
     m = int(np.prod(outputs))
     if m == 0:
         raise ValueError(f"{name}: no functions, the output axes have shape {outputs}")
-    by_output = np.asarray(values).reshape(2**d, m).T
+    by_output = values.reshape(2**d, m).T
     return measure, as_real(name, by_output), outputs
+
+
+def _as_array(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
+    refuse_masked(name, values)
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name}: not an array, {error}") from None
 
 
 def _read_names(feature_names: Sequence[str] | None, d: int) -> tuple[str, ...]:
     if feature_names is None:
         return tuple(f"x{i}" for i in range(d))
-    names = tuple(feature_names)
+    names = tuple(feature_names) if isinstance(feature_names, Iterable) else (None,)
     if isinstance(feature_names, str) or not all(isinstance(n, str) for n in names):
         raise TypeError(f"feature_names={feature_names!r}: expected a sequence of strings")
     if len(names) != d or len(set(names)) != d:
@@ -319,7 +316,7 @@ def _admit(plan: Plan) -> None:
     """State the cost of what is expensive; refuse what cannot be done."""
     require_memory(plan.memory, f"the {plan.route} route", "decompose fewer outputs at once, or use fewer features")
     if plan.route in ("null space", "row space"):
-        logger.info("%s", plan)
+        logger.log(logging.WARNING if plan.operations > MANY_OPERATIONS else logging.INFO, "%s", plan)
         if plan.operations > MAX_OPERATIONS:
             raise ValueError(
                 f"pmf: the decomposition is not unique ({plan.reason}) and choosing one would take "
@@ -351,22 +348,26 @@ def _cell(index: int, d: int) -> tuple[int, ...]:
     return tuple(index >> (d - 1 - i) & 1 for i in range(d))
 
 
-def _variance(f: FloatArray, p: FloatArray, support: BoolArray | None) -> FloatArray:
-    """Var f of every function, shape ``(m,)``; exactly zero for what is constant up to rounding."""
-    out = np.empty(len(f))
+def _centre(f: FloatArray, p: FloatArray, support: BoolArray | None) -> tuple[FloatArray, FloatArray]:
+    """Subtract the mean of every function in place, so that no digits are lost to it; return means and variances.
+
+    The variance is exactly zero for what is constant up to rounding.
+    """
+    mean, variance = np.empty(len(f)), np.empty(len(f))
     for o, values in enumerate(f):
         on, mass = (values, p) if support is None else (values[support], p[support])
-        centred = on - mass @ on
-        out[o] = mass @ np.square(centred, out=centred)
-        if out[o] <= (4 * np.finfo(float).eps * max(on.max(), -on.min())) ** 2:
-            out[o] = 0.0
-    return out
+        largest = max(on.max(), -on.min())
+        mean[o] = mass @ on
+        centred = on - mean[o]
+        variance[o] = mass @ np.square(centred, out=centred)
+        if variance[o] <= (ROUNDING * largest) ** 2:
+            variance[o] = 0.0
+        np.subtract(values, mean[o], out=values)
+    return mean, variance
 
 
-def _quality(rest: FloatArray, variance: FloatArray, p: FloatArray, support: BoolArray | None) -> tuple[float, float]:
-    """The largest remainder on the support, and the smallest R2 (1 for constants, which have no variance)."""
-    if support is not None:
-        rest, p = rest[:, support], p[support]
+def _quality(rest: FloatArray, variance: FloatArray, p: FloatArray) -> tuple[float, float]:
+    """The largest remainder, and the smallest R2 (1 for constants, which have no variance)."""
     remainder = max(float(rest.max()), -float(rest.min()))
     lost = np.einsum("oi,oi,i->o", rest, rest, p)
     return remainder, float(np.min(1 - np.divide(lost, variance, out=np.zeros_like(lost), where=variance > 0)))

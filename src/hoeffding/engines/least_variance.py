@@ -10,55 +10,109 @@ small:
 - *null space*: one solution (exact, by the recursion), minus its projection on the :math:`r - n` solutions for
   :math:`f = 0`, which come from the recursion too; cost :math:`(r - n) 3^d + 2 r (r - n)^2`.
 
-Both use Householder QR, whose result does not depend on the scale of the columns, so that rare points (large entries)
-do no harm.
+Both use Householder QR, in one thread so that the result does not depend on how many there are. It loses digits at rare
+points, and the continuation from the support loses some with every feature; so each route is a solver that is applied
+again to what is left of f, until nothing but rounding is (:func:`refined`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
-from hoeffding import _kernels, basis, fourier
+from hoeffding import _kernels, fourier
 from hoeffding._kernels.reference import parities
 from hoeffding.measure import Measure
 from hoeffding.subsets import SubsetFamily
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+Solver = Callable[[FloatArray], FloatArray]
+
+MAX_REFINEMENTS = 8
 
 
-def row_space(f: FloatArray, measure: Measure, family: SubsetFamily) -> FloatArray:
-    """Coefficients of least variance, shape ``(m, r)``, of functions given at the points, ``f`` of shape ``(m, n)``."""
-    from scipy.linalg import qr, solve_triangular
+def refined(
+    solver: Solver, f: FloatArray, measure: Measure, support: BoolArray, threads: int
+) -> tuple[FloatArray, FloatArray]:
+    """Apply a solver to ``f``, shape ``(m, 2**d)``, zero off the support, then to what it leaves, while that shrinks.
 
-    A = basis.design_matrix(measure, family)
-    norms = np.array([basis.norm(measure, s) for s in family])
-    A /= norms
-    Q, R = qr(A.T, mode="economic", overwrite_a=True, check_finite=False)
-    gamma = Q @ solve_triangular(R, f.T, trans="T", check_finite=False)
-    return np.ascontiguousarray((gamma / norms[:, None]).T)
-
-
-def null_space(
-    beta: FloatArray, measure: Measure, shattered: BoolArray, support: BoolArray, threads: int
-) -> FloatArray:
-    """The same from any solution ``beta``, shape ``(m, 2**d)``, for all sets of the cube.
-
-    ``shattered`` and ``support`` mark sets and points, shape ``(2**d,)``.
+    Returns coefficients of all sets of the cube, and what they leave of ``f`` on the support (zero elsewhere).
     """
-    from scipy.linalg import qr
+    beta, rest = np.zeros_like(f), f.copy()
+    largest = np.abs(f).max()
+    for _ in range(MAX_REFINEMENTS):
+        next_beta = beta + solver(rest)
+        next_rest = np.where(support, f - fourier.inverse(next_beta, measure, threads), 0.0)
+        left = np.abs(next_rest).max()
+        if not left < largest:
+            break
+        beta, rest, improved, largest = next_beta, next_rest, largest / max(left, 1e-300), left
+        if improved < 2:
+            break
+    return beta, rest
 
-    N = null_vectors(measure, shattered, support, threads)[:, shattered]
+
+def row_space(measure: Measure, family: SubsetFamily, support: BoolArray) -> Solver:
+    """The solver of least variance through the row space; ``support`` marks the points, shape ``(2**d,)``."""
+    from scipy.linalg import qr, solve_triangular
+    from threadpoolctl import threadpool_limits
+
+    A, norms = unit_design(measure, family)
+    with threadpool_limits(1, user_api="blas"):
+        Q, R = qr(A.T, mode="economic", overwrite_a=True, check_finite=False)
+
+    def solve(f: FloatArray) -> FloatArray:
+        with threadpool_limits(1, user_api="blas"):
+            gamma = Q @ solve_triangular(R, f[:, support].T, trans="T", check_finite=False)
+        return family.put(np.ascontiguousarray((gamma / norms[:, None]).T))
+
+    return solve
+
+
+def unit_design(measure: Measure, family: SubsetFamily) -> tuple[FloatArray, FloatArray]:
+    """psi_S / |psi_S| at the points of the support, shape ``(n_points, r)``, and the norms; costs ``r n_points``."""
+    rows, masses = measure.points()
+    A, norms = np.empty((len(rows), len(family)), order="F"), np.empty(len(family))
+    for column, s in enumerate(family):
+        cell = np.zeros(len(rows), np.int64)
+        for i in s:
+            cell = 2 * cell + rows[:, i]
+        w = 1 / (2 ** len(s) * np.bincount(cell, masses, 2 ** len(s)))
+        norms[column] = np.sqrt(w.mean())
+        A[:, column] = (parities(len(w)) * w)[cell] / norms[column]
+    return A, norms
+
+
+def null_space(measure: Measure, shattered: BoolArray, support: BoolArray, threads: int) -> Solver:
+    """The solver of least variance through the null space; the masks are of sets and of points, shape ``(2**d,)``."""
+    from scipy.linalg import qr
+    from threadpoolctl import threadpool_limits
+
     _, norm2 = fourier.inner_products(np.zeros((0, len(support))), measure, threads)
     norms = np.sqrt(norm2[shattered])
-    Q, _ = qr((N * norms).T, mode="economic", check_finite=False)
-    gamma = beta[:, shattered] * norms
-    gamma -= (gamma @ Q) @ Q.T
-    gamma -= (gamma @ Q) @ Q.T  # once more: what rounding left
-    out = np.zeros_like(beta)
-    out[:, shattered] = gamma / norms
-    return out
+    with threadpool_limits(1, user_api="blas"):
+        N = null_vectors(measure, shattered, support, threads)[:, shattered]
+        Q, _ = qr((N * norms).T, mode="economic", check_finite=False)
+    one_solution = continuation(measure, support, threads)
+
+    def solve(f: FloatArray) -> FloatArray:
+        beta = one_solution(f)
+        gamma = beta[:, shattered] * norms
+        with threadpool_limits(1, user_api="blas"):
+            for _ in range(2):  # the second time for what rounding left
+                gamma -= (gamma @ Q) @ Q.T
+        beta[:, shattered] = gamma / norms
+        return beta
+
+    return solve
+
+
+def continuation(measure: Measure, support: BoolArray, threads: int) -> Solver:
+    """The solver that continues f from the support and decomposes that: the only solution, or one of many."""
+    return lambda f: fourier.forward(_kernels.extend(f, support), measure, threads)[0]
 
 
 def null_vectors(measure: Measure, shattered: BoolArray, support: BoolArray, threads: int) -> FloatArray:
@@ -68,7 +122,9 @@ def null_vectors(measure: Measure, shattered: BoolArray, support: BoolArray, thr
     """
     extra = np.flatnonzero(shattered & ~order_shattered(support))
     chi = np.array([parities(len(support))[np.arange(len(support)) & S] for S in extra])
-    return fourier.forward(chi - _kernels.extend(np.where(support, chi, 0.0), support), measure, threads)[0]
+    beta = fourier.forward(chi.copy(), measure, threads)[0]
+    on_support = np.where(support, chi, 0.0)
+    return beta - refined(continuation(measure, support, threads), on_support, measure, support, threads)[0]
 
 
 def order_shattered(support: BoolArray) -> BoolArray:

@@ -134,10 +134,8 @@ class Counter {
         count += in_plane << b;
       }
     }
-    if (w_.real != nullptr)
-      level.weights.push_back(sum(rows, w_.real));
-    else
-      level.counts.push_back(static_cast<std::int64_t>(count));
+    level.counts.push_back(static_cast<std::int64_t>(count));
+    if (w_.real != nullptr) level.weights.push_back(sum(rows, w_.real));
     if (size <= target_size_)
       for (std::size_t o = 0; o < w_.m; ++o) level.targets.push_back(sum(rows, w_.targets + o * r_.rows));
   }

@@ -26,7 +26,7 @@ struct Weights {
 // Of one size: the sets that occur (count x size, lexicographic), and their sums.
 struct LevelSums {
   std::vector<std::int32_t> sets;
-  std::vector<std::int64_t> counts;   // sum of the integer weights
+  std::vector<std::int64_t> counts;   // sum of the integer weights; number of rows if the weights are real
   std::vector<double> weights;        // sum of the real weights, if they are real
   std::vector<double> targets;        // count x m, for sizes up to target_size
 };

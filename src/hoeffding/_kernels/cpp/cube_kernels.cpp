@@ -33,7 +33,8 @@ namespace {
 constexpr double kScale = 0x1p-80;
 constexpr double kUnscale = 0x1p+80;
 
-// Nodes with at least this many table entries below them are decided two coordinates at a time.
+// Nodes with at least this many table entries below them are decided two coordinates at a time, by two threads if
+// there are more; not the two largest sizes, so that the tables of a second path stay within about one array of 2^d.
 constexpr double kQuadWork = 1 << 18;
 
 inline Index cells(int n) { return Index{1} << n; }
@@ -54,13 +55,6 @@ inline double work(int k, int u) {
 
 inline bool decides_two(int d, int n, int k) { return n <= d - 2 && n - k >= 3 && work(k, n - k) >= kQuadWork; }
 
-// Two threads need room for a second path of tables; below this size there is room within about one array of 2^d.
-inline int parallel_size(int d, int threads) {
-  int n = d - 1;
-  for (; threads > 1; threads = (threads + 1) / 2) --n;
-  return n;
-}
-
 inline int first_share(int threads) { return (threads + 1) / 2; }
 
 // Doubles of scratch below a node of n coordinates (the worst case over k).
@@ -68,7 +62,7 @@ Index scratch_below(const Cube& cube, int n, int threads) {
   if (work(0, n) < kQuadWork) return cells(n);
   if (n > cube.d - 2) return cells(n - 1) + scratch_below(cube, n - 1, threads);
   const Index half = cells(n - 1);
-  if (threads > 1 && n <= parallel_size(cube.d, threads))
+  if (threads > 1)
     return cube.m * half + 2 * (half + scratch_below(cube, n - 1, first_share(threads)));
   return (cube.m + 1) * half + scratch_below(cube, n - 1, threads);
 }
@@ -372,7 +366,7 @@ struct Walk {
       else if (kSolve)
         coefficient(o, v.kept) = 0.0;
     });
-    runtime.advance(3.0 * static_cast<double>(half));  // the cells of both sets
+    runtime.advance(3 * half);  // the cells of both sets
   }
 
   void visit(const Node& v) {
@@ -421,7 +415,7 @@ struct Walk {
     for_outputs([&](Index o) { half_difference(v.g.of(o) + half, only_j.g.of(o), n - 1, k); });
 
     double *p_i, *p_j;
-    if (v.threads > 1 && n <= parallel_size(cube.d, v.threads)) {
+    if (v.threads > 1) {
       only_i.threads = first_share(v.threads);
       only_j.threads = v.threads - only_i.threads;
       p_i = scratch.take(half);
@@ -487,19 +481,22 @@ struct Projection {
 
   Index scratch_below(int n, int threads) const {
     const Index dropped = (cube.m + 1) * cells(n - 1);
-    if (n == 1 || !parallel(n, 0, threads)) return 2 * dropped;
+    if (n > cube.d - 2 && threads > 1 && n > 1) return dropped + scratch_below(n - 1, threads);
+    if (!parallel(n, 0, threads)) return 2 * dropped;
     const int share = first_share(threads);
     return dropped + scratch_below(n - 1, share) + scratch_below(n, share);
   }
 
-  static bool parallel(int n, int k, int threads) { return threads > 1 && work(k, n - k) >= kQuadWork; }
+  bool parallel(int n, int k, int threads) const {
+    return threads > 1 && n <= cube.d - 2 && n - k > 1 && work(k, n - k) >= kQuadWork;
+  }
 
   void leaves(const Node& v) {
     const Index half = cells(v.n - 1);
     leaf(v.tables, v.kept | Index{1} << v.position.at[v.n - 1], v.n);
     for (Index o = 0; o <= cube.m; ++o) drop(v.tables + o * 2 * half, v.scratch + o * half, v.n, v.n - 1);
     leaf(v.scratch, v.kept, v.n - 1);
-    runtime.advance(3.0 * static_cast<double>(half));
+    runtime.advance(3 * half);
   }
 
   // One set of n coordinates: inner = mean of chi h / p over its cells, norm2 = mean of 1 / (2^n p).

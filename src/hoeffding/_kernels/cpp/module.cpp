@@ -39,7 +39,7 @@ const Kernels& kernels(const std::string& name) {
 }
 
 // Runs a kernel without the interpreter lock; afterwards raises what stopped it. The work done so far is added up in
-// the one entry of `done`, which another thread may read.
+// the one entry of `done`, which is written under the interpreter lock.
 using Done = std::optional<Array<double>>;
 
 template <class Body>
@@ -170,9 +170,9 @@ NB_MODULE(_native, module) {
           LevelSums& level = sums[s];
           const std::size_t count = level.sets.size() / (s + 1);
           const bool targeted = static_cast<int>(s) < target_size;
-          nb::object values = weights.real != nullptr ? nb::cast(to_array(std::move(level.weights), {count}))
-                                                      : nb::cast(to_array(std::move(level.counts), {count}));
-          out.append(nb::make_tuple(to_array(std::move(level.sets), {count, s + 1}), values,
+          out.append(nb::make_tuple(to_array(std::move(level.sets), {count, s + 1}),
+                                    to_array(std::move(level.counts), {count}),
+                                    to_array(std::move(level.weights), {weights.real != nullptr ? count : 0}),
                                     to_array(std::move(level.targets), {targeted ? count : 0, weights.m})));
         }
         return out;

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <system_error>
+#include <new>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -18,6 +19,7 @@ bool Runtime::stop() {
   if (now < s.next_look) return false;
   s.next_look = now + std::chrono::milliseconds(50);
   nanobind::gil_scoped_acquire gil;
+  if (s.done != nullptr) *s.done = static_cast<double>(s.work.load(std::memory_order_relaxed));
   if (PyErr_CheckSignals() != 0) {
     s.interrupted = true;
     s.stopped.store(true, std::memory_order_relaxed);
@@ -25,8 +27,8 @@ bool Runtime::stop() {
   return s.interrupted;
 }
 
-void Runtime::advance(double work) {
-  if (state_->done != nullptr) std::atomic_ref<double>(*state_->done).fetch_add(work, std::memory_order_relaxed);
+void Runtime::advance(std::uint64_t work) {
+  if (state_->done != nullptr) state_->work.fetch_add(work, std::memory_order_relaxed);
 }
 
 void Runtime::fail() {
@@ -38,7 +40,7 @@ void Runtime::both(Task first, void* first_data, Task second, void* second_data)
   std::thread helper;
   try {
     helper = std::thread(second, second_data);
-  } catch (const std::system_error&) {  // no thread to be had: the result is the same without
+  } catch (const std::exception&) {  // no thread to be had: the result is the same without
     second(second_data);
   }
   first(first_data);
@@ -48,14 +50,18 @@ void Runtime::both(Task first, void* first_data, Task second, void* second_data)
 void Runtime::for_each(int threads, std::size_t count, void (*task)(void*, std::size_t), void* data) {
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
-    for (std::size_t i = next++; i < count; i = next++) task(data, i);
+    try {
+      for (std::size_t i = next++; i < count; i = next++) task(data, i);
+    } catch (const std::bad_alloc&) {
+      fail();
+    }
   };
   const auto helpers = std::min(static_cast<std::size_t>(std::max(threads, 1)), std::max<std::size_t>(count, 1)) - 1;
   std::vector<std::thread> pool;
   pool.reserve(helpers);
   try {
     for (std::size_t t = 0; t < helpers; ++t) pool.emplace_back(work);
-  } catch (const std::system_error&) {  // fewer threads than asked for do the same work
+  } catch (const std::exception&) {  // fewer threads than asked for do the same work
   }
   work();
   for (auto& thread : pool) thread.join();

@@ -18,7 +18,7 @@ class Runtime {
   bool stop();
 
   // Says that so much more is done, in the kernel's own unit of work, for whoever shows progress.
-  void advance(double work);
+  void advance(std::uint64_t work);
 
   // The kernel could not get its memory.
   void fail();

@@ -15,8 +15,9 @@ struct Runtime::State {
   const std::thread::id caller = std::this_thread::get_id();
   std::atomic<bool> stopped{false};
   bool interrupted = false;  // a Python exception (KeyboardInterrupt) is set
-  bool out_of_memory = false;
-  double* done = nullptr;  // where to add up the work, if anybody looks
+  std::atomic<bool> out_of_memory{false};
+  std::atomic<std::uint64_t> work{0};
+  double* done = nullptr;  // where the caller publishes the work, if anybody looks
   Clock::time_point next_look = Clock::now() + std::chrono::milliseconds(50);
 };
 

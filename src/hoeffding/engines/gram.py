@@ -1,0 +1,164 @@
+r"""From counts to the least-squares problem in the basis :math:`\psi_S`, without a design matrix.
+
+Each :math:`\psi_S` is a combination of the monomials :math:`z_T`, :math:`T \subseteq S`: with the design matrices,
+:math:`\Psi = Z A`, where A has at most :math:`2^{|S|}` entries in a column. Hence, with M the shares of rows in which
+all bits of :math:`T \cup T'` are one,
+
+.. math:: G = \Psi^\top W \Psi / w = A^\top M A, \qquad m = \Psi^\top W y / w = A^\top (Z^\top W y) / w.
+
+The intercept is not penalised, so the columns are centred: :math:`G - \mu \mu^\top`. For shattered sets the means
+:math:`\mu` are zero anyway.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hoeffding import _kernels
+from hoeffding._kernels.reference import parities
+from hoeffding.moments import Moments
+from hoeffding.subsets import IndexArray, SubsetFamily
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """The functions psi_S of a down-closed family under given moments.
+
+    Attributes
+    ----------
+    family : SubsetFamily
+        ``()`` first.
+    monomials : SubsetFamily
+        The sets of the family that occur: the z_T of the matrix A.
+    A : scipy sparse array, shape (n_monomials, n_subsets)
+    tables : list of (n_s, 2**s) arrays
+        psi_S over the cells of its features, for the sets of each size; NaN where a cell is never observed.
+    """
+
+    family: SubsetFamily
+    monomials: SubsetFamily
+    A: Any
+    tables: list[FloatArray]
+
+    @classmethod
+    def build(cls, moments: Moments, family: SubsetFamily) -> Basis:
+        """Tables of psi_S and their monomial coefficients, from counts of cells."""
+        from scipy.sparse import csc_array
+
+        occurs = np.concatenate([_position_or_minus_one(moments.low, level) for level in family.levels]) >= 0
+        monomials = family.select(occurs)
+        rows, columns, entries, tables = [], [], [], []
+        for size, level in enumerate(family.levels):
+            psi, flips = _psi(moments, level), moments.flips_of_cells(level)
+            # The recoded cell z is the cell z ^ flips of the features, whose parity differs by that of flips.
+            sign = parities(2**size)[flips]
+            at_features = np.arange(2**size) ^ flips[:, None]
+            tables.append(sign[:, None] * np.take_along_axis(psi, at_features, axis=1))
+            coefficients = _to_monomials(sign[:, None] * np.nan_to_num(psi, nan=0.0))
+            for mask in range(2**size):
+                members = [j for j in range(size) if mask >> (size - 1 - j) & 1]
+                at = _position_or_minus_one(monomials, level[:, members])
+                kept = np.flatnonzero(at >= 0)
+                rows.append(at[kept])
+                columns.append(family.starts[size] + kept)
+                entries.append(coefficients[kept, mask])
+        A = csc_array(
+            (np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))),
+            shape=(len(monomials), len(family)),
+        )
+        return cls(family, monomials, A, tables)
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """Centred least squares: minimise ``1/2 b'Gb - m'b + yy/2`` (half the mean squared error) for each target.
+
+    Attributes
+    ----------
+    G : (r, r), m : (r, n_targets), yy : (n_targets,)
+        Without the empty set, whose coefficient is the intercept.
+    mean : (r,)
+        The mean of each psi_S; zero if S is shattered.
+    y_mean : (n_targets,)
+    """
+
+    G: FloatArray
+    m: FloatArray
+    yy: FloatArray
+    mean: FloatArray
+    y_mean: FloatArray
+
+    @classmethod
+    def build(cls, moments: Moments, basis: Basis, threads: int) -> System:
+        """The Gram matrix and what belongs to it; takes two arrays of ``n_subsets**2`` numbers."""
+        M = monomial_gram(moments, basis.monomials, threads)
+        half = basis.A.T @ M
+        G = np.asarray(basis.A.T @ half.T)
+        mean, m, yy, y_mean = linear_part(moments, basis)
+        full_mean = G[0, 1:].copy()
+        G = np.ascontiguousarray(G[1:, 1:])
+        if np.abs(mean).max(initial=0.0) > 0:
+            G -= np.outer(full_mean, full_mean)
+        return cls(G, m, yy, mean, y_mean)
+
+
+def linear_part(moments: Moments, basis: Basis) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Means of psi_S, centred products with the targets, variances and means of the targets."""
+    total = moments.total
+    at = np.concatenate([_position_or_minus_one(moments.low, level) for level in basis.monomials.levels])
+    Zy = moments.targets[at] / total  # with the target minus its offset
+    mean = np.asarray(basis.A.T @ (moments.masses[at] / total))[1:]
+    for size, level in enumerate(basis.tables):
+        a, b = basis.family.starts[size] - 1, basis.family.starts[size + 1] - 1
+        if size:
+            mean[a:b][~np.isnan(level).any(axis=1)] = 0.0  # shattered: exactly
+    centre = Zy[0]
+    m = np.asarray(basis.A.T @ Zy)[1:] - mean[:, None] * centre
+    return mean, m, moments.squares / total - centre**2, moments.offset + centre
+
+
+def monomial_gram(moments: Moments, monomials: SubsetFamily, threads: int) -> FloatArray:
+    """M: the share of rows in which all bits of both sets are one, shape ``(n_monomials, n_monomials)``."""
+    shares = moments.masses / moments.total
+    starts = moments.sets.starts
+    return _kernels.union_matrix(
+        [level.astype(np.int32) for level in monomials.levels],
+        [level.astype(np.int32) for level in moments.sets.levels],
+        [np.ascontiguousarray(shares[a:b]) for a, b in pairwise(starts)],
+        threads,
+    )
+
+
+def _psi(moments: Moments, level: IndexArray) -> FloatArray:
+    """psi over the recoded cells of sets of one size, shape ``(n_s, 2**s)``; NaN at unobserved cells."""
+    p = moments.cell_masses(level)
+    out = np.full(p.shape, np.nan)
+    np.divide(parities(p.shape[1]), p.shape[1] * p, out=out, where=p > 0)
+    return out
+
+
+def _to_monomials(tables: FloatArray) -> FloatArray:
+    """From values over cells to coefficients of z_T; entry ``mask`` belongs to the members that mask selects."""
+    n, cells = tables.shape
+    by_bit = tables.reshape(n, *(2,) * (cells.bit_length() - 1))
+    for axis in range(1, by_bit.ndim):
+        f0, f1 = np.take(by_bit, 0, axis), np.take(by_bit, 1, axis)
+        by_bit = np.stack([f0, f1 - f0], axis)
+    return by_bit.reshape(n, cells)
+
+
+def _position_or_minus_one(family: SubsetFamily, level: IndexArray) -> npt.NDArray[np.int64]:
+    from hoeffding.subsets import find_rows
+
+    size = level.shape[1]
+    if size >= len(family.levels):
+        return np.full(len(level), -1)
+    at = find_rows(family.levels[size], level)
+    return np.where(at < 0, -1, family.starts[size] + at)

@@ -1,0 +1,323 @@
+r"""Moments: the sums over rows that a regression of low order needs, and nothing else of the data.
+
+For every set T of bits let :math:`z_T(x) = \prod_{i \in T} x_i`. The moments up to order k are :math:`\sum w z_T` for
+all sets of at most 2k bits that occur (counts, exact integers unless the weights are real), :math:`\sum w y z_T` for
+sets of at most k bits, :math:`\sum w y^2` and :math:`\sum w`. They are sums over rows: chunks are added, and taken
+away again.
+
+Internally the bits are recoded so that a one is the rarer value (``flip`` says which): rows become sparse and few sets
+occur. Counts and sums over the *cells* of :math:`X_S` follow by inclusion and exclusion.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hoeffding import _kernels
+from hoeffding.bits import BitMatrix
+from hoeffding.checks import as_order, as_real, as_weights
+from hoeffding.machine import n_threads
+from hoeffding.measure import Measure
+from hoeffding.subsets import IndexArray, SubsetFamily, find_rows, index_dtype, unique_rows
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Moments:
+    """Sums over rows, in the recoded bits. Build with :meth:`from_chunk`; add and subtract.
+
+    Attributes
+    ----------
+    order : int
+        k, the largest size of a set whose product with the target is summed; counts go up to 2k.
+    sets : SubsetFamily
+        The sets of at most 2k recoded bits that are all one in some row, ``()`` first.
+    counts : (n_sets,) int64
+        Sums of integer weights; numbers of rows if the weights are real.
+    weights : (n_sets,) float64 or None
+        Sums of real weights.
+    targets : (n_low, m) float64
+        Sums of weight times ``y - offset`` for the sets of at most k bits, which come first in ``sets``.
+    squares : (m,) float64
+        Sums of weight times ``(y - offset)^2``.
+    offset : (m,) float64
+        Near the mean of y, so that no digits are lost; the same for all chunks of a sum.
+    flip : (d,) bool
+        The bits that are inverted.
+    """
+
+    order: int
+    sets: SubsetFamily
+    counts: IntArray
+    weights: FloatArray | None
+    targets: FloatArray
+    squares: FloatArray
+    offset: FloatArray
+    flip: BoolArray
+
+    @classmethod
+    def from_chunk(
+        cls,
+        X: Any,
+        y: npt.ArrayLike,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        order: int = 2,
+        like: Moments | None = None,
+        n_jobs: int = -1,
+    ) -> Moments:
+        """Sum over the rows of one chunk.
+
+        Parameters
+        ----------
+        X : BitMatrix, array, data frame or scipy sparse matrix, shape (n, d)
+        y : array-like, shape (n,) or (n, m)
+        sample_weight : array-like, shape (n,), optional
+            Integers (of any dtype) are summed exactly.
+        order : int
+            k; the counts go up to 2k.
+        like : Moments, optional
+            The moments this chunk will be added to; gives order, recoding and offset.
+        """
+        bits = X if isinstance(X, BitMatrix) else BitMatrix.from_rows(X)
+        targets = as_real("y", y).reshape(len(np.asarray(y)), -1)
+        n, d = bits.n_rows, bits.n_features
+        if len(targets) != n:
+            raise ValueError(f"y: expected one value per row, {n}, got {len(targets)}")
+        if not np.isfinite(targets).all():
+            raise ValueError("y: must be finite, got NaN or infinite values")
+        k = as_order(order, d) if like is None else like.order
+        w = None if sample_weight is None else as_weights("sample_weight", sample_weight, n)
+        if w is not None and not w.all():  # rows of weight zero are not there
+            bits, targets, w = bits.select(w > 0), targets[w > 0], w[w > 0]
+            n = bits.n_rows
+        flip = 2 * bits.ones() > n if like is None else like.flip
+        offset = np.average(targets, axis=0, weights=w) if like is None else like.offset
+        if like is not None and (len(like.flip) != d or len(like.offset) != targets.shape[1]):
+            raise ValueError("like: has another number of features or targets than this chunk")
+        centred = targets - offset
+        weighted = centred if w is None else centred * w[:, None]
+        real = w is not None and not np.array_equal(w, np.floor(w))
+        planes = None if w is None or real else _bit_planes(w.astype(np.int64))
+        sums = _kernels.sum_over_sets(
+            bits.recoded(flip).columns,
+            n,
+            planes,
+            w if real else None,
+            np.ascontiguousarray(weighted.T),
+            min(2 * k, d),
+            k,
+            n_threads(n_jobs),
+        )
+        dtype = index_dtype(d)
+        levels: list[IndexArray] = [np.zeros((1, 0), dtype), *(s.astype(dtype) for s, *_ in sums)]
+        total = n if w is None or real else int(w.sum())
+        return cls(
+            order=k,
+            sets=SubsetFamily(d, tuple(levels)),
+            counts=np.concatenate([[total], *(c for _, c, _, _ in sums)]),
+            weights=np.concatenate([[w.sum()], *(v for _, _, v, _ in sums)]) if w is not None and real else None,
+            targets=np.concatenate([weighted.sum(axis=0)[None], *(t for *_, t in sums)]),
+            squares=(weighted * centred).sum(axis=0),
+            offset=offset,
+            flip=flip,
+        )
+
+    # -- sums ---------------------------------------------------------------------------------------------------------
+
+    def __add__(self, other: Moments) -> Moments:
+        return self._combine(other, 1)
+
+    def __sub__(self, other: Moments) -> Moments:
+        return self._combine(other, -1)
+
+    def _combine(self, other: Moments, sign: int) -> Moments:
+        same = self.order == other.order and np.array_equal(self.flip, other.flip)
+        if not (same and np.array_equal(self.offset, other.offset)):
+            raise ValueError("moments of another order, recoding or offset; build the chunks with like= the first one")
+        if (self.weights is None) != (other.weights is None):
+            mine, theirs = (replace(m, weights=m.masses) for m in (self, other))
+            return mine._combine(theirs, sign)
+        n_levels = max(len(self.sets.levels), len(other.sets.levels))
+        levels, at_mine, at_theirs, start = [], [], [], 0
+        for s in range(n_levels):
+            mine_s, theirs_s = (m.sets.levels[s] if s < len(m.sets.levels) else None for m in (self, other))
+            known = [a for a in (mine_s, theirs_s) if a is not None]
+            level = unique_rows(np.concatenate(known))
+            levels.append(level)
+            if mine_s is not None:
+                at_mine.append(start + find_rows(level, mine_s))
+            if theirs_s is not None:
+                at_theirs.append(start + find_rows(level, theirs_s))
+            start += len(level)
+        mine_at, theirs_at = np.concatenate(at_mine), np.concatenate(at_theirs)
+        n_low = sum(len(level) for level in levels[: self.order + 1])
+
+        def added(a: npt.NDArray[Any], b: npt.NDArray[Any], n: int) -> npt.NDArray[Any]:
+            out = np.zeros((n, *a.shape[1:]), a.dtype)
+            out[mine_at[: len(a)]] = a
+            out[theirs_at[: len(b)]] += sign * b
+            return out
+
+        sets = SubsetFamily(self.sets.d, tuple(levels))
+        counts = added(self.counts, other.counts, start)
+        if (counts < 0).any():
+            raise ValueError("the moments taken away are not part of the others: a count becomes negative")
+        weights = None
+        if self.weights is not None and other.weights is not None:
+            weights = added(self.weights, other.weights, start)
+        targets = added(self.targets, other.targets, n_low)
+        alive = counts > 0
+        alive[0] = True
+        return replace(
+            self,
+            sets=sets.select(alive),
+            counts=counts[alive],
+            weights=None if weights is None else weights[alive],
+            targets=targets[alive[:n_low]],
+            squares=self.squares + sign * other.squares,
+        )
+
+    # -- cells --------------------------------------------------------------------------------------------------------
+
+    @property
+    def masses(self) -> FloatArray:
+        """The weight of every set, as float64, shape ``(n_sets,)``."""
+        return np.asarray(self.counts, np.float64) if self.weights is None else self.weights
+
+    @property
+    def total(self) -> float:
+        """The weight of all rows."""
+        return float(self.masses[0])
+
+    @property
+    def n_features(self) -> int:
+        return self.sets.d
+
+    @cached_property
+    def low(self) -> SubsetFamily:
+        """The sets of at most k bits that occur."""
+        return SubsetFamily(self.sets.d, self.sets.levels[: self.order + 1])
+
+    def over_cells(self, level: IndexArray, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Sums over the cells of recoded bits, for sets of one size.
+
+        Parameters
+        ----------
+        level : (n_s, s) sets
+        values : (n_sets, ...) sums over the rows where all bits of a set are one, such as ``counts``
+
+        Returns
+        -------
+        (n_s, 2**s, ...): the cell with bits (b_0, ..., b_{s-1}) at index b_0 ... b_{s-1} in binary
+        """
+        size = level.shape[1]
+        out = np.zeros((len(level), 2**size, *values.shape[1:]), values.dtype)
+        for mask in range(2**size):
+            members = [j for j in range(size) if mask >> (size - 1 - j) & 1]
+            if len(members) < len(self.sets.levels):
+                at = find_rows(self.sets.levels[len(members)], level[:, members])
+                found = at >= 0
+                out[found, mask] = values[self.sets.starts[len(members)] + at[found]]
+        by_bit = out.reshape(len(level), *(2,) * size, *values.shape[1:])
+        for j in range(size):
+            absent, present = (np.take(by_bit, b, axis=1 + j) for b in (0, 1))
+            by_bit = np.stack([absent - present, present], axis=1 + j)
+        return by_bit.reshape(out.shape)
+
+    def cell_masses(self, level: IndexArray) -> FloatArray:
+        """The probabilities of the cells, exactly zero where no row is, shape ``(n_s, 2**s)``."""
+        counts = self.over_cells(level, self.counts)
+        if self.weights is None:
+            return np.asarray(counts / self.total)
+        return np.asarray(np.where(counts > 0, self.over_cells(level, self.weights) / self.total, 0.0))
+
+    def shattered(self, order: int, min_count: int = 1) -> SubsetFamily:
+        """The sets of at most ``order`` features, each cell of which has ``min_count`` rows."""
+        levels = []
+        for level in self.sets.levels[: order + 1]:
+            counts = self.over_cells(level, self.counts)
+            levels.append(level[(counts >= min_count).all(axis=1)])
+        while len(levels) > 1 and len(levels[-1]) == 0:
+            levels.pop()
+        return SubsetFamily(self.n_features, tuple(levels))
+
+    def flips_of_cells(self, level: IndexArray) -> IntArray:
+        """For each set the number whose bits say which of its features are inverted, shape ``(n_s,)``.
+
+        The cell z of the features is the cell ``z ^ number`` of the recoded bits.
+        """
+        out = np.zeros(len(level), np.int64)
+        for column in level.T:
+            out = 2 * out + self.flip[column]
+        return out
+
+    def __repr__(self) -> str:
+        return (
+            f"Moments({int(self.counts[0])} rows of {self.n_features} bits, order {self.order}, "
+            f"{len(self.sets)} sets occur, {len(self.offset)} targets)"
+        )
+
+
+class Counted(Measure):
+    """The distribution of rows known through their :class:`Moments`: marginals of up to 2k features.
+
+    Attributes
+    ----------
+    moments : Moments
+    """
+
+    def __init__(self, moments: Moments, *, distinct: bool = False) -> None:
+        self.moments = moments
+        self.d = moments.n_features
+        self.distinct = distinct
+
+    def _marginal(self, s: tuple[int, ...]) -> FloatArray:
+        if len(s) > 2 * self.moments.order:
+            raise ValueError(f"subset={s}: only sets of up to {2 * self.moments.order} features were counted")
+        level = np.array([s], index_dtype(self.d)).reshape(1, len(s))
+        p = self.moments.cell_masses(level)[0]
+        at = np.arange(len(p)) ^ self.moments.flips_of_cells(level)[0]
+        return np.asarray(p[at]).reshape((2,) * len(s))
+
+    def _sample(self, n: int, rng: np.random.Generator) -> Any:
+        raise ValueError("this measure is known through counts only; sample from the rows themselves")
+
+    def points(self) -> Any:
+        raise ValueError("this measure is known through counts only; its points are the rows themselves")
+
+    @property
+    def n_points(self) -> int:
+        raise ValueError("this measure is known through counts only; use Empirical(rows) to count its points")
+
+    def shattered(self, order: int | None = None) -> SubsetFamily:
+        k = 2 * self.moments.order if order is None else self._check_order(order)
+        if k > 2 * self.moments.order:
+            raise ValueError(f"order={order}: only sets of up to {2 * self.moments.order} features were counted")
+        return self.moments.shattered(k)
+
+    def is_shattered(self, subset: Any) -> bool:
+        return bool((self.marginal(subset) > 0).all())
+
+    def count_shattered(self) -> int:
+        raise ValueError("this measure is known through counts only; use Empirical(rows) to count all shattered sets")
+
+    def __repr__(self) -> str:
+        rows = "distinct rows of the same weight" if self.distinct else "rows"
+        real = "" if self.moments.weights is None else ", real weights"
+        counts = f"counts up to {2 * self.moments.order} features"
+        return f"Counted(d={self.d}, {int(self.moments.counts[0])} {rows}{real}, {counts})"
+
+
+def _bit_planes(w: IntArray) -> npt.NDArray[np.uint64]:
+    """Integer weights as bit-packed planes, shape ``(planes, words)``: plane b holds bit b of every weight."""
+    planes = [(w >> b) & 1 for b in range(max(int(w.max()).bit_length(), 1))]
+    return BitMatrix.from_rows(np.stack(planes, axis=1)).columns
