@@ -44,7 +44,7 @@ def render_member(cls, member):
     getter = getattr(raw, "fget", None) or getattr(raw, "func", None)
     if getter:
         return f"{member}: {inspect.get_annotations(getter)['return']}"
-    return f"{member}: {inspect.get_annotations(cls)[member]}"
+    return f"{member}: {inspect.get_annotations(cls).get(member, type(raw).__name__)}"
 
 
 def test_the_api_is_that_of_the_snapshot():

@@ -2,8 +2,9 @@ r"""What every engine returns: the components :math:`f_S = \beta_S \psi_S` of a 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from itertools import pairwise
@@ -78,12 +79,17 @@ class Decomposition:
     unique : bool
         Whether this is the only decomposition of f under this measure. If not, ``reason`` says which one it is.
     remainder : float
-        The largest ``|f(x) - sum of f_S(x_S)|`` on the support.
+        The largest ``|f(x) - sum of f_S(x_S)|`` on the support; of a fit by regression, the root of its mean square.
     fidelity : float
         R2 of the components as an approximation of f, the smallest over the outputs.
     feature_names : tuple of str
     n_jobs : int
         Threads used by later computations; -1 means all cores.
+    unseen : str
+        What a component says at a cell that is never observed (only sets that are not shattered have such cells):
+        ``"zero"`` (nothing, with a warning that counts the rows), ``"nan"``, or ``"error"``.
+    fitted_variance : Variance or None
+        The variances of the fitted function, where the engine has them already.
     """
 
     measure: Measure
@@ -95,7 +101,9 @@ class Decomposition:
     remainder: float
     fidelity: float
     feature_names: tuple[str, ...]
-    n_jobs: int = field(default=-1)
+    n_jobs: int = -1
+    unseen: Literal["zero", "nan", "error"] = "zero"
+    fitted_variance: Variance | None = None
 
     def __post_init__(self) -> None:
         self.coefficients.flags.writeable = False
@@ -155,12 +163,41 @@ class Decomposition:
         out = np.empty((len(rows), len(chosen), *self.output_shape))
         for column, s in enumerate(chosen):
             out[:, column] = self.table(s)[tuple(rows[:, i] for i in s)]
-        return out
+        return self._judge_unseen(out)
 
     def predict(self, X: Any) -> FloatArray:
         """The sum of all components at rows ``X`` of shape ``(n, d)``: shape ``(n,)`` or ``(n, n_outputs)``."""
         rows = self._rows(X)
-        return np.asarray(self._values[tuple(rows.T)])
+        if self.fitted_variance is None:  # all of the cube is at hand
+            return np.asarray(self._values[tuple(rows.T)])
+        return self._sum_of_tables(rows)
+
+    def _sum_of_tables(self, rows: BitRows) -> FloatArray:
+        out, columns = np.zeros((len(rows), *self.output_shape)), np.ascontiguousarray(rows.T)
+        unseen = np.zeros(len(rows), np.bool_)
+        for s in self.family:
+            if not self.coefficient(s).any():
+                continue
+            cell = np.zeros(len(rows), np.uint8 if len(s) <= 8 else np.int64)
+            for i in s:
+                cell = 2 * cell + columns[i]
+            table = self.table(s).reshape(2 ** len(s), *self.output_shape)
+            out += np.nan_to_num(table, nan=0.0)[cell]
+            if np.isnan(table).any():
+                unseen |= np.isnan(table.reshape(len(table), -1)[:, 0])[cell]
+        judged = self._judge_unseen(np.where(unseen, np.nan, 0.0))
+        return out + judged.reshape(-1, *(1,) * len(self.output_shape))
+
+    def _judge_unseen(self, values: FloatArray) -> FloatArray:
+        """Apply the policy to NaN, which marks cells never observed, in values with one row for each row of X."""
+        rows = np.asarray(np.isnan(values).reshape(len(values), -1).any(axis=1))
+        if not rows.any() or self.unseen == "nan":
+            return values
+        message = f"{rows.sum()} of {len(rows)} rows have a combination of values that was never observed"
+        if self.unseen == "error":
+            raise ValueError(f"X: {message}; unseen='zero' or 'nan' says what components are there")
+        warnings.warn(f"{message}; the components concerned say nothing there", stacklevel=3)
+        return np.nan_to_num(values, nan=0.0)
 
     def values(self) -> FloatArray:
         """The sum of all components on the whole cube, shape ``(2,) * d`` (with output axes behind).
@@ -178,6 +215,8 @@ class Decomposition:
 
     @cached_property
     def _variance(self) -> Variance:
+        if self.fitted_variance is not None:
+            return self.fitted_variance
         threads = n_threads(self.n_jobs)
         beta = self._cube_coefficients()
         arrays = 8.0 * (4 * len(beta) + 3) * beta.shape[1] * (1 + threads.bit_length())
@@ -240,13 +279,15 @@ class Decomposition:
     def _facts(self) -> list[tuple[str, str]]:
         outputs = f", {int(np.prod(self.output_shape))} outputs" if self.output_shape else ""
         unique = "unique" if self.unique else "not unique"
+        kind = "largest" if self.fitted_variance is None else "root mean square"
         facts = [
             ("measure", repr(self.measure)),
             ("components", f"{len(self.family)}, order up to {self.order}, {unique}{outputs}"),
             ("engine", f"{self.engine}: {self.reason}"),
-            ("fidelity", f"R2 = {self.fidelity:.6g}, largest remainder {self.remainder:.1e}"),
+            ("fidelity", f"R2 = {self.fidelity:.6g}, {kind} remainder {self.remainder:.1e}"),
         ]
-        if self.n_features <= CHEAP_FEATURES and not self.output_shape and self.order > 0:
+        cheap = self.fitted_variance is not None or self.n_features <= CHEAP_FEATURES
+        if cheap and not self.output_shape and self.order > 0:
             shares = enumerate(self.share_by_order(), start=1)
             words = ", ".join(f"order {k}: {100 * share:.3g} %" for k, share in shares)
             facts.append(("variance", words if self.variance().of_f > 0 else "none, the function is constant"))
@@ -259,7 +300,7 @@ class Decomposition:
     def _repr_html_(self) -> str:
         facts = "".join(f"<tr><th>{escape(n)}</th><td>{escape(t)}</td></tr>" for n, t in self._facts())
         out = f"<table><caption>Decomposition of a function of {self.n_features} features</caption>{facts}</table>"
-        if self.n_features > CHEAP_FEATURES or self.output_shape:
+        if (self.fitted_variance is None and self.n_features > CHEAP_FEATURES) or self.output_shape:
             return out
         v = self.variance()
         largest = np.argsort(-np.abs(v.total), kind="stable")[:SHOWN_COMPONENTS]

@@ -37,9 +37,11 @@ class Moments:
     Attributes
     ----------
     order : int
-        k, the largest size of a set whose product with the target is summed; counts go up to 2k.
+        k, the largest size of a set whose product with the target is summed.
+    count_order : int
+        The largest size of a set that is counted, usually 2k.
     sets : SubsetFamily
-        The sets of at most 2k recoded bits that are all one in some row, ``()`` first.
+        The sets of at most ``count_order`` recoded bits that are all one in some row, ``()`` first.
     counts : (n_sets,) int64
         Sums of integer weights; numbers of rows if the weights are real.
     weights : (n_sets,) float64 or None
@@ -55,6 +57,7 @@ class Moments:
     """
 
     order: int
+    count_order: int
     sets: SubsetFamily
     counts: IntArray
     weights: FloatArray | None
@@ -72,6 +75,7 @@ class Moments:
         *,
         order: int = 2,
         like: Moments | None = None,
+        count_order: int | None = None,
         n_jobs: int = -1,
     ) -> Moments:
         """Sum over the rows of one chunk.
@@ -85,7 +89,9 @@ class Moments:
         order : int
             k; the counts go up to 2k.
         like : Moments, optional
-            The moments this chunk will be added to; gives order, recoding and offset.
+            The moments this chunk will be added to; gives orders, recoding and offset.
+        count_order : int, optional
+            Count sets of at most so many bits; by default 2k, which a Gram matrix of sets of k needs.
         """
         bits = X if isinstance(X, BitMatrix) else BitMatrix.from_rows(X)
         targets = as_real("y", y).reshape(len(np.asarray(y)), -1)
@@ -103,6 +109,7 @@ class Moments:
         offset = np.average(targets, axis=0, weights=w) if like is None else like.offset
         if like is not None and (len(like.flip) != d or len(like.offset) != targets.shape[1]):
             raise ValueError("like: has another number of features or targets than this chunk")
+        largest = min(2 * k if count_order is None else count_order, d) if like is None else like.count_order
         centred = targets - offset
         weighted = centred if w is None else centred * w[:, None]
         real = w is not None and not np.array_equal(w, np.floor(w))
@@ -113,7 +120,7 @@ class Moments:
             planes,
             w if real else None,
             np.ascontiguousarray(weighted.T),
-            min(2 * k, d),
+            largest,
             k,
             n_threads(n_jobs),
         )
@@ -122,6 +129,7 @@ class Moments:
         total = n if w is None or real else int(w.sum())
         return cls(
             order=k,
+            count_order=largest,
             sets=SubsetFamily(d, tuple(levels)),
             counts=np.concatenate([[total], *(c for _, c, _, _ in sums)]),
             weights=np.concatenate([[w.sum()], *(v for _, _, v, _ in sums)]) if w is not None and real else None,
@@ -140,7 +148,8 @@ class Moments:
         return self._combine(other, -1)
 
     def _combine(self, other: Moments, sign: int) -> Moments:
-        same = self.order == other.order and np.array_equal(self.flip, other.flip)
+        same = (self.order, self.count_order) == (other.order, other.count_order)
+        same = same and np.array_equal(self.flip, other.flip)
         if not (same and np.array_equal(self.offset, other.offset)):
             raise ValueError("moments of another order, recoding or offset; build the chunks with like= the first one")
         if (self.weights is None) != (other.weights is None):
@@ -233,6 +242,16 @@ class Moments:
             by_bit = np.stack([absent - present, present], axis=1 + j)
         return by_bit.reshape(out.shape)
 
+    def over_singles(self) -> IntArray:
+        """The number of rows with each value of each feature, shape ``(d, 2)``, in recoded bits."""
+        everyone = np.arange(self.n_features, dtype=self.sets.levels[0].dtype)[:, None]
+        return np.asarray(self.over_cells(everyone, self.counts))
+
+    def targets_of(self, family: SubsetFamily) -> FloatArray:
+        """Sums of weighted targets of sets of at most k bits, ``(n_subsets, m)``; zero if a set does not occur."""
+        at = np.concatenate([self.low.positions(level) for level in family.levels])
+        return np.where((at >= 0)[:, None], self.targets[at], 0.0)
+
     def cell_masses(self, level: IndexArray) -> FloatArray:
         """The probabilities of the cells, exactly zero where no row is, shape ``(n_s, 2**s)``."""
         counts = self.over_cells(level, self.counts)
@@ -281,8 +300,8 @@ class Counted(Measure):
         self.distinct = distinct
 
     def _marginal(self, s: tuple[int, ...]) -> FloatArray:
-        if len(s) > 2 * self.moments.order:
-            raise ValueError(f"subset={s}: only sets of up to {2 * self.moments.order} features were counted")
+        if len(s) > self.moments.count_order:
+            raise ValueError(f"subset={s}: only sets of up to {self.moments.count_order} features were counted")
         level = np.array([s], index_dtype(self.d)).reshape(1, len(s))
         p = self.moments.cell_masses(level)[0]
         at = np.arange(len(p)) ^ self.moments.flips_of_cells(level)[0]
@@ -299,9 +318,9 @@ class Counted(Measure):
         raise ValueError("this measure is known through counts only; use Empirical(rows) to count its points")
 
     def shattered(self, order: int | None = None) -> SubsetFamily:
-        k = 2 * self.moments.order if order is None else self._check_order(order)
-        if k > 2 * self.moments.order:
-            raise ValueError(f"order={order}: only sets of up to {2 * self.moments.order} features were counted")
+        k = self.moments.count_order if order is None else self._check_order(order)
+        if k > self.moments.count_order:
+            raise ValueError(f"order={order}: only sets of up to {self.moments.count_order} features were counted")
         return self.moments.shattered(k)
 
     def is_shattered(self, subset: Any) -> bool:
@@ -313,7 +332,7 @@ class Counted(Measure):
     def __repr__(self) -> str:
         rows = "distinct rows of the same weight" if self.distinct else "rows"
         real = "" if self.moments.weights is None else ", real weights"
-        counts = f"counts up to {2 * self.moments.order} features"
+        counts = f"counts up to {self.moments.count_order} features"
         return f"Counted(d={self.d}, {int(self.moments.counts[0])} {rows}{real}, {counts})"
 
 

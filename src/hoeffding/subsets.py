@@ -162,6 +162,14 @@ class SubsetFamily:
         """Whether every subset of a set of the family is in the family."""
         return self.closure() == self
 
+    def positions(self, level: IndexArray) -> IntArray:
+        """The positions of sets of one size, shape ``(n_s, s)``, in the family; -1 where absent."""
+        size = level.shape[1]
+        if size >= len(self.levels):
+            return np.full(len(level), -1)
+        at = find_rows(self.levels[size], level)
+        return np.where(at < 0, -1, self.starts[size] + at)
+
     def _position(self, s: tuple[int, ...]) -> int:
         if len(s) >= len(self.levels):
             return -1

@@ -12,7 +12,7 @@ The intercept is not penalised, so the columns are centred: :math:`G - \mu \mu^\
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -52,7 +52,7 @@ class Basis:
         """Tables of psi_S and their monomial coefficients, from counts of cells."""
         from scipy.sparse import csc_array
 
-        occurs = np.concatenate([_position_or_minus_one(moments.low, level) for level in family.levels]) >= 0
+        occurs = np.concatenate([moments.low.positions(level) for level in family.levels]) >= 0
         monomials = family.select(occurs)
         rows, columns, entries, tables = [], [], [], []
         for size, level in enumerate(family.levels):
@@ -64,7 +64,7 @@ class Basis:
             coefficients = _to_monomials(sign[:, None] * np.nan_to_num(psi, nan=0.0))
             for mask in range(2**size):
                 members = [j for j in range(size) if mask >> (size - 1 - j) & 1]
-                at = _position_or_minus_one(monomials, level[:, members])
+                at = monomials.positions(level[:, members])
                 kept = np.flatnonzero(at >= 0)
                 rows.append(at[kept])
                 columns.append(family.starts[size] + kept)
@@ -74,6 +74,12 @@ class Basis:
             shape=(len(monomials), len(family)),
         )
         return cls(family, monomials, A, tables)
+
+    def norms2(self) -> FloatArray:
+        """E[psi_S^2] of all sets but the empty one, shape ``(r,)``."""
+        # psi = +-1 / (cells p), so that p psi^2 = |psi| / cells.
+        by_size = [np.abs(np.nan_to_num(t, nan=0.0)).sum(axis=1) / t.shape[1] for t in self.tables[1:]]
+        return np.concatenate([np.zeros(0), *by_size])
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,27 +107,26 @@ class System:
         M = monomial_gram(moments, basis.monomials, threads)
         half = basis.A.T @ M
         G = np.asarray(basis.A.T @ half.T)
-        mean, m, yy, y_mean = linear_part(moments, basis)
-        full_mean = G[0, 1:].copy()
+        rest = system_of(moments, basis)
         G = np.ascontiguousarray(G[1:, 1:])
-        if np.abs(mean).max(initial=0.0) > 0:
-            G -= np.outer(full_mean, full_mean)
-        return cls(G, m, yy, mean, y_mean)
+        if rest.mean.any():
+            G -= np.outer(rest.mean, rest.mean)
+        return replace(rest, G=G)
 
 
-def linear_part(moments: Moments, basis: Basis) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Means of psi_S, centred products with the targets, variances and means of the targets."""
+def system_of(moments: Moments, basis: Basis) -> System:
+    """All of the system but the Gram matrix, which is left empty."""
     total = moments.total
-    at = np.concatenate([_position_or_minus_one(moments.low, level) for level in basis.monomials.levels])
-    Zy = moments.targets[at] / total  # with the target minus its offset
+    at = np.concatenate([moments.low.positions(level) for level in basis.monomials.levels])
+    Zy = moments.targets_of(basis.monomials) / total  # with the target minus its offset
     mean = np.asarray(basis.A.T @ (moments.masses[at] / total))[1:]
-    for size, level in enumerate(basis.tables):
+    for size, table in enumerate(basis.tables[1:], start=1):
         a, b = basis.family.starts[size] - 1, basis.family.starts[size + 1] - 1
-        if size:
-            mean[a:b][~np.isnan(level).any(axis=1)] = 0.0  # shattered: exactly
+        mean[a:b][~np.isnan(table).any(axis=1)] = 0.0  # shattered: exactly
     centre = Zy[0]
     m = np.asarray(basis.A.T @ Zy)[1:] - mean[:, None] * centre
-    return mean, m, moments.squares / total - centre**2, moments.offset + centre
+    yy = np.maximum(moments.squares / total - centre**2, 0.0)
+    return System(np.zeros((0, 0)), m, yy, mean, moments.offset + centre)
 
 
 def monomial_gram(moments: Moments, monomials: SubsetFamily, threads: int) -> FloatArray:
@@ -152,13 +157,3 @@ def _to_monomials(tables: FloatArray) -> FloatArray:
         f0, f1 = np.take(by_bit, 0, axis), np.take(by_bit, 1, axis)
         by_bit = np.stack([f0, f1 - f0], axis)
     return by_bit.reshape(n, cells)
-
-
-def _position_or_minus_one(family: SubsetFamily, level: IndexArray) -> npt.NDArray[np.int64]:
-    from hoeffding.subsets import find_rows
-
-    size = level.shape[1]
-    if size >= len(family.levels):
-        return np.full(len(level), -1)
-    at = find_rows(family.levels[size], level)
-    return np.where(at < 0, -1, family.starts[size] + at)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from hoeffding.bits import BitMatrix
 from hoeffding.engines import solvers
-from hoeffding.engines.gram import Basis, linear_part
+from hoeffding.engines.gram import Basis, system_of
 from hoeffding.engines.solvers import Solution
 from hoeffding.machine import require_memory
 from hoeffding.moments import Moments
@@ -61,7 +61,7 @@ class Operator:
         starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
         Z = csc_array((np.ones(len(rows)), rows, starts), shape=(bits.n_rows, len(basis.monomials)))
         w = np.ones(bits.n_rows) if weights is None else weights
-        return cls(Z, basis.A[:, 1:], linear_part(moments, basis)[0], w / w.sum())
+        return cls(Z, basis.A[:, 1:], system_of(moments, basis).mean, w / w.sum())
 
     def values(self, b: FloatArray) -> FloatArray:
         """``Psi b``, centred, at the rows."""
