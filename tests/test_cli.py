@@ -130,3 +130,13 @@ def test_a_terminal_that_cannot_show_a_sign_is_no_error():
     done = run_in_a_process(code, PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
     assert "rain ? traffic" in done.stdout
+
+
+def test_an_unknown_instruction_set_is_one_line_and_no_traceback():
+    environment = os.environ | {"HOEFFDING_ISA": "sse9"}
+    code = "import sys; sys.argv[0] = 'hoeffding'; from hoeffding.cli import main; sys.exit(main())"
+    run = subprocess.run(
+        [sys.executable, "-c", code, "info"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 2 and "Traceback" not in run.stderr
+    assert "hoeffding: HOEFFDING_ISA='sse9': this machine has reference, portable" in run.stderr

@@ -85,7 +85,7 @@ def test_large_sets_are_judged_like_small_ones(implementation):
 def test_unknown_implementations_are_refused(monkeypatch):
     with pytest.raises(ValueError, match="name='sse9': this machine has reference"), _kernels.using("sse9"):
         pass
-    code = "import os; os.environ['HOEFFDING_ISA'] = 'sse9'; import hoeffding"
+    code = "import os; os.environ['HOEFFDING_ISA'] = 'sse9'; import hoeffding as h; h.transform([0, 1], [0.5, 0.5])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode == 1 and "HOEFFDING_ISA='sse9': this machine has reference, portable" in run.stderr
     code = "import os; os.environ['HOEFFDING_ISA'] = 'portable'; import hoeffding._kernels as k; print(k.active())"

@@ -39,7 +39,7 @@ EXAMPLES = """Examples:
 
   hoeffding demo | less      plain text when it is not a terminal"""
 
-REQUIRED = ("numpy", "scipy", "narwhals")
+REQUIRED = ("numpy", "scipy", "scikit-learn", "threadpoolctl", "narwhals")
 OPTIONAL = {"app": ("typer", "rich"), "to_frame": ("pandas", "polars", "pyarrow")}
 
 
@@ -59,6 +59,9 @@ def main() -> int:
         app(prog_name="hoeffding")
     except KeyboardInterrupt:
         return INTERRUPTED
+    except ValueError as error:  # a mistake of the user, such as an unknown HOEFFDING_ISA
+        print(f"hoeffding: {error}", file=sys.stderr)
+        return USAGE_ERROR
     return 0
 
 

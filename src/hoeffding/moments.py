@@ -54,6 +54,8 @@ class Moments:
         Near the mean of y, so that no digits are lost; the same for all chunks of a sum.
     flip : (d,) bool
         The bits that are inverted.
+    only : SubsetFamily or None
+        The sets that were counted, if not all of at most ``count_order`` bits.
     """
 
     order: int
@@ -65,6 +67,7 @@ class Moments:
     squares: FloatArray
     offset: FloatArray
     flip: BoolArray
+    only: SubsetFamily | None = None
 
     @classmethod
     def from_chunk(
@@ -137,6 +140,36 @@ class Moments:
             squares=(weighted * centred).sum(axis=0),
             offset=offset,
             flip=flip,
+        )
+
+    @classmethod
+    def of_family(
+        cls, bits: BitMatrix, targets: FloatArray, weights: FloatArray | None, family: SubsetFamily, *, like: Moments
+    ) -> Moments:
+        """Moments of the sets of a closed family only, with the recoding and offset of ``like``; targets are (n, m)."""
+        recoded = bits.recoded(like.flip)
+        centred = targets - like.offset
+        weighted = centred if weights is None else centred * weights[:, None]
+        occur, counts, masses, sums = [], [], [], []
+        for level in family.levels:
+            n_rows = recoded.count(level)
+            found, n_rows = level[n_rows > 0], n_rows[n_rows > 0]
+            rows = recoded.rows_of(found, n_rows, 1)
+            starts = np.cumsum(n_rows) - n_rows
+            occur.append(found)
+            counts.append(n_rows)
+            sums.append(np.add.reduceat(weighted[rows], starts) if len(found) else np.zeros((0, targets.shape[1])))
+            if weights is not None:
+                masses.append(np.add.reduceat(weights[rows], starts) if len(found) else np.zeros(0))
+        return replace(
+            like,
+            order=family.order,
+            count_order=family.order,
+            sets=SubsetFamily(family.d, tuple(occur)),
+            counts=np.concatenate(counts),
+            weights=np.concatenate(masses) if masses else None,
+            targets=np.concatenate(sums),
+            only=family,
         )
 
     # -- sums ---------------------------------------------------------------------------------------------------------
@@ -302,6 +335,8 @@ class Counted(Measure):
     def _marginal(self, s: tuple[int, ...]) -> FloatArray:
         if len(s) > self.moments.count_order:
             raise ValueError(f"subset={s}: only sets of up to {self.moments.count_order} features were counted")
+        if self.moments.only is not None and s not in self.moments.only:
+            raise ValueError(f"subset={s}: only the sets of the family were counted")
         level = np.array([s], index_dtype(self.d)).reshape(1, len(s))
         p = self.moments.cell_masses(level)[0]
         at = np.arange(len(p)) ^ self.moments.flips_of_cells(level)[0]

@@ -33,18 +33,14 @@ def implementations() -> tuple[str, ...]:
     return ("reference", *_native.instruction_sets())
 
 
-def _chosen_by_environment() -> str:
-    name = os.environ.get("HOEFFDING_ISA", implementations()[-1])
-    if name not in implementations():
-        raise ImportError(f"HOEFFDING_ISA={name!r}: this machine has {', '.join(implementations())}")
-    return name
-
-
-_active = _chosen_by_environment()
+_active: str | None = None  # chosen at first use
 
 
 def active() -> str:
     """The implementation in use."""
+    global _active
+    if _active is None:
+        _active = _known("HOEFFDING_ISA", os.environ.get("HOEFFDING_ISA", implementations()[-1]))
     return _active
 
 
@@ -52,13 +48,17 @@ def active() -> str:
 def using(name: str) -> Iterator[None]:
     """Use one implementation inside a ``with`` block (for tests and benchmarks; not thread-safe)."""
     global _active
-    if name not in implementations():
-        raise ValueError(f"name={name!r}: this machine has {', '.join(implementations())}")
-    before, _active = _active, name
+    before, _active = _active, _known("name", name)
     try:
         yield
     finally:
         _active = before
+
+
+def _known(argument: str, name: str) -> str:
+    if name not in implementations():
+        raise ValueError(f"{argument}={name!r}: this machine has {', '.join(implementations())}")
+    return name
 
 
 def solve(f: FloatArray, p: FloatArray, threads: int, done: FloatArray | None = None) -> FloatArray:
@@ -66,19 +66,19 @@ def solve(f: FloatArray, p: FloatArray, threads: int, done: FloatArray | None = 
 
     Sets with an unobserved cell get the coefficient zero.
     """
-    if _active == "reference":
+    if active() == "reference":
         return reference.solve(f, p)
     beta = np.empty_like(f)
-    _native.solve(_active, f, p, beta, threads, done)
+    _native.solve(active(), f, p, beta, threads, done)
     return beta
 
 
 def synthesize(beta: FloatArray, p: FloatArray, threads: int, done: FloatArray | None = None) -> FloatArray:
     """Return the functions with coefficients ``beta``; sets with an unobserved cell are passed over."""
-    if _active == "reference":
+    if active() == "reference":
         return reference.synthesize(beta, p)
     f = np.zeros_like(beta)
-    _native.synthesize(_active, f, p, beta, threads, done)
+    _native.synthesize(active(), f, p, beta, threads, done)
     return f
 
 
@@ -86,34 +86,34 @@ def project(
     h: FloatArray, p: FloatArray, threads: int, done: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """Return ``(E[f psi_S], E[psi_S^2])`` for all S, from ``h = f p``; zero for sets with an unobserved cell."""
-    if _active == "reference":
+    if active() == "reference":
         return reference.project(h, p)
     inner, norm2 = np.empty_like(h), np.empty_like(p)
-    _native.project(_active, np.concatenate([h, p[None]]), inner, norm2, threads, done)
+    _native.project(active(), np.concatenate([h, p[None]]), inner, norm2, threads, done)
     return inner, norm2
 
 
 def kronecker(f: FloatArray, matrices: FloatArray) -> FloatArray:
     """Apply the 2x2 matrix ``matrices[i]`` along feature ``i`` of each function, for all ``i``."""
-    if _active == "reference":
+    if active() == "reference":
         return reference.kronecker(f, matrices)
     out = f.copy()
-    _native.kronecker(_active, out, np.ascontiguousarray(matrices[::-1]))
+    _native.kronecker(active(), out, np.ascontiguousarray(matrices[::-1]))
     return out
 
 
 def extend(f: FloatArray, support: BoolArray) -> FloatArray:
     """Continue functions from the support to the cube, using parities of order-shattered sets only."""
-    if _active == "reference":
+    if active() == "reference":
         return reference.extend(f, support)
     out = f.copy()
-    _native.extend(_active, out, support.view(np.uint8))
+    _native.extend(active(), out, support.view(np.uint8))
     return out
 
 
 def judge_candidates(columns: npt.NDArray[np.uint64], rows: int, sets: IntArray, threads: int) -> BoolArray:
     """Say of each row of ``sets`` ``(count, size)`` whether bit-packed rows take all patterns on these columns."""
-    if _active == "reference":
+    if active() == "reference":
         return reference.judge_candidates(columns, rows, sets)
     shattered = np.empty(len(sets), np.uint8)
     _native.judge_candidates(columns, rows, sets, shattered, threads)
@@ -122,7 +122,7 @@ def judge_candidates(columns: npt.NDArray[np.uint64], rows: int, sets: IntArray,
 
 def shattered_in_table(support: BoolArray) -> BoolArray:
     """Say of every set of features whether the support ``(2**d,)`` takes all patterns on it."""
-    if _active == "reference":
+    if active() == "reference":
         return reference.shattered_in_table(support)
     shattered = np.empty(support.shape, np.uint8)
     _native.shattered_in_table(support.view(np.uint8), shattered)
@@ -154,9 +154,9 @@ def sum_over_sets(
     for each size s, the sets ``(count, s)`` in lexicographic order, their counts (sums of integer weights, or numbers
     of rows), their sums of real weights (empty if the weights are not real), their sums of targets ``(count, m)``
     """
-    if _active == "reference":
+    if active() == "reference":
         return reference.sum_over_sets(columns, rows, planes, real, targets, max_size, target_size)
-    return _native.sum_over_sets(_active, columns, rows, planes, real, targets, max_size, target_size, threads)
+    return _native.sum_over_sets(active(), columns, rows, planes, real, targets, max_size, target_size, threads)
 
 
 def union_matrix(
@@ -169,7 +169,7 @@ def union_matrix(
 
     ``family[s]`` and ``occurring[s]`` are the sets of size s, ``values[s]`` one number for each of the latter.
     """
-    if _active == "reference":
+    if active() == "reference":
         return reference.union_matrix(family, occurring, values)
     r = sum(map(len, family))
     M = np.zeros((r, r))
@@ -181,7 +181,7 @@ def rows_of_sets(
     columns: npt.NDArray[np.uint64], rows: int, sets: npt.NDArray[np.int32], counts: IntArray, threads: int
 ) -> npt.NDArray[np.int32]:
     """The rows in which all columns of a set are one, ascending, one set after the other; ``counts`` says how many."""
-    if _active == "reference":
+    if active() == "reference":
         return reference.rows_of_sets(columns, rows, sets)
     starts = np.concatenate([[0], np.cumsum(counts)])
     out = np.empty(starts[-1], np.int32)
@@ -190,13 +190,19 @@ def rows_of_sets(
 
 
 def descend(
-    gram: FloatArray, l1: FloatArray, l2: FloatArray, active: IntArray, beta: FloatArray, q: FloatArray, sweeps: int
+    gram: FloatArray,
+    l1: FloatArray,
+    l2: FloatArray,
+    visited: IntArray,
+    beta: FloatArray,
+    q: FloatArray,
+    sweeps: int,
 ) -> float:
     """Coordinate descent, in place, on ``b'Gb/2 - m'b + sum_j (l1_j |b_j| + l2_j b_j^2 / 2)`` with ``q = m - G b``.
 
-    Visits the ``active`` coordinates ``sweeps`` times; returns the largest squared step of the last sweep, each in
+    Goes through the ``visited`` coordinates ``sweeps`` times; returns the largest squared step of the last sweep, each in
     units of the objective.
     """
-    if _active == "reference":
-        return reference.descend(gram, l1, l2, active, beta, q, sweeps)
-    return _native.descend(_active, gram, l1, l2, active, beta, q, sweeps)
+    if active() == "reference":
+        return reference.descend(gram, l1, l2, visited, beta, q, sweeps)
+    return _native.descend(active(), gram, l1, l2, visited, beta, q, sweeps)

@@ -23,7 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hoeffding.bits import BitMatrix, merge_rows
-from hoeffding.checks import as_order, as_weights
+from hoeffding.checks import as_count, as_order, as_weights
 from hoeffding.decomposition import Decomposition, Variance
 from hoeffding.engines import matrix_free, solvers
 from hoeffding.engines.gram import Basis, System, monomial_gram, system_of
@@ -31,7 +31,7 @@ from hoeffding.engines.matrix_free import Operator
 from hoeffding.engines.solvers import Problem, Solution
 from hoeffding.machine import available_memory, n_threads, readable_bytes
 from hoeffding.moments import Counted, Moments
-from hoeffding.subsets import SubsetFamily
+from hoeffding.subsets import SubsetFamily, grow_candidates
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -54,6 +54,15 @@ class Penalty:
         return self.alpha * self.l1_ratio * np.sqrt(unit), self.alpha * (1 - self.l1_ratio) * unit
 
 
+@dataclass(frozen=True, eq=False)
+class Residual:
+    """What a fit leaves of the targets, shape ``(n_rows, m)``, at the rows it was fitted to."""
+
+    bits: BitMatrix
+    weights: FloatArray | None
+    values: FloatArray
+
+
 class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Decompose a model of bits from rows and its outputs: components of low order, by penalised regression.
 
@@ -71,6 +80,13 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         those given by indices or names (with all their subsets).
     distinct : bool
         Merge equal rows (y is averaged) and give every distinct row the same weight.
+    interactions : "all" or "heredity"
+        All sets of the family, or order by order only those sets all of whose subsets have a component in the fit of
+        the order before (strong heredity; the penalty must have an absolute part). For orders at which all sets
+        would be too many.
+    max_sets : int, optional
+        With heredity, the largest number of components; of too many candidates those are taken that the residual
+        correlates with most.
     min_count : int
         Cells with fewer rows count as not observed when sets are judged.
     scale : "raw" or "unit"
@@ -121,6 +137,8 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         family: Any = "shattered",
         distinct: bool = False,
         *,
+        interactions: Literal["all", "heredity"] = "all",
+        max_sets: int | None = None,
         min_count: int = 1,
         scale: Literal["raw", "unit"] = "raw",
         unseen: Literal["zero", "nan", "error"] = "zero",
@@ -135,6 +153,8 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         self.l1_ratio = l1_ratio
         self.family = family
         self.distinct = distinct
+        self.interactions = interactions
+        self.max_sets = max_sets
         self.min_count = min_count
         self.scale = scale
         self.unseen = unseen
@@ -167,8 +187,8 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add a chunk of rows to those seen so far and fit to all; only their moments are kept."""
         self._check_parameters()
-        if self.distinct or self.alpha == "cv":
-            raise ValueError("partial_fit keeps moments, not rows: distinct=True and alpha='cv' need fit")
+        if self.distinct or self.alpha == "cv" or self.interactions != "all":
+            raise ValueError("partial_fit keeps moments, not rows: distinct, alpha='cv' and heredity need fit")
         first = not hasattr(self, "_moments")
         bits, targets, weights = self._read(X, y, sample_weight, reset=first)
         order = min(self.order, bits.n_features)
@@ -182,6 +202,8 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
 
     def _fit_rows(self, bits: BitMatrix, targets: FloatArray, weights: FloatArray | None) -> Self:
         order = min(self.order, bits.n_features)
+        if self.interactions == "heredity":
+            return self._fit_heredity(bits, targets, weights, order)
         low = Moments.from_chunk(bits, targets, weights, order=order, count_order=order, n_jobs=self.n_jobs)
         family = self._family(low)
         ones = int(low.counts[: len(low.low)].sum()) if weights is None else bits.n_rows * len(family)
@@ -195,6 +217,41 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         alpha = self._choose_alpha(bits, targets, weights, moments, family) if self.alpha == "cv" else self.alpha
         self._solve_gram(moments, family, alpha)
         return self
+
+    def _fit_heredity(self, bits: BitMatrix, targets: FloatArray, weights: FloatArray | None, order: int) -> Self:
+        """Order by order: a set is tried only if all its subsets of one feature less have a component."""
+        moments = Moments.from_chunk(bits, targets, weights, order=1, count_order=1, n_jobs=self.n_jobs)
+        family = self._family(moments)
+        for size in range(1, order + 1):
+            self.route_ = f"rows: interactions by heredity, {len(family)} sets up to order {family.order}"
+            residual, beta = self._solve_rows(bits, weights, targets, moments, family)
+            if size == order or len(family.levels) <= size:
+                break
+            active = beta[family.starts[size] - 1 : family.starts[size + 1] - 1].any(axis=1)
+            candidates = grow_candidates(family.levels[size][active])
+            trial = SubsetFamily(bits.n_features, (*family.levels, candidates))
+            moments = Moments.of_family(bits, targets, weights, trial, like=moments)
+            alive = (moments.over_cells(candidates, moments.counts) >= self.min_count).all(axis=1)
+            family = self._within_budget(
+                SubsetFamily(bits.n_features, (*family.levels, candidates[alive])), moments, residual
+            )
+            moments = Moments.of_family(bits, targets, weights, family, like=moments)
+        return self
+
+    def _within_budget(self, family: SubsetFamily, moments: Moments, residual: Residual) -> SubsetFamily:
+        """The family, of its largest sets those that the residual correlates with most if there are too many."""
+        room = len(family) if self.max_sets is None else self.max_sets + 1
+        if len(family) <= room:
+            return family
+        basis = Basis.build(moments, family)
+        operator = Operator.build(residual.bits, residual.weights, moments, basis, n_threads(self.n_jobs))
+        products = np.stack([operator.products(r) for r in residual.values.T], axis=1)
+        score = np.abs(products).max(axis=1) / np.sqrt(basis.norms2())
+        start = int(family.starts[family.order])
+        best = np.argsort(-score[start - 1 :], kind="stable")[: max(room - start, 0)]
+        keep = np.zeros(len(family), np.bool_)
+        keep[:start] = keep[start + best] = True
+        return family.select(keep)
 
     def _choose_route(self, r: int, ones: int) -> tuple[bool, str]:
         """Whether to work with the rows, and the reason."""
@@ -253,7 +310,7 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
 
     def _solve_rows(
         self, bits: BitMatrix, weights: FloatArray | None, targets: FloatArray, moments: Moments, family: SubsetFamily
-    ) -> None:
+    ) -> tuple[Residual, FloatArray]:
         threads = n_threads(self.n_jobs)
         basis = Basis.build(moments, family)
         system = system_of(moments, basis)
@@ -269,6 +326,8 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
             products.append(operator.products(operator.values(solution.beta)))
         beta = np.stack([s.beta for s in solutions], axis=1)
         self._finish(moments, basis, system, solutions, beta, np.stack(products, axis=1), norm2, penalty.alpha)
+        left = [targets[:, o] - system.y_mean[o] - operator.values(beta[:, o]) for o in range(beta.shape[1])]
+        return Residual(bits, weights, np.stack(left, axis=1)), beta
 
     def _finish(
         self,
@@ -398,15 +457,34 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
             raise ValueError(f"l1_ratio={self.l1_ratio!r}: must lie between 0 and 1")
         if isinstance(self.family, str) and self.family not in ("shattered", "paper"):
             raise ValueError(f"family={self.family!r}: must be 'shattered', 'paper', or a list of sets of features")
-        for name, allowed in (("scale", ("raw", "unit")), ("unseen", ("zero", "nan", "error"))):
+        for name, allowed in (
+            ("scale", ("raw", "unit")),
+            ("unseen", ("zero", "nan", "error")),
+            ("interactions", ("all", "heredity")),
+        ):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(map(repr, allowed))}")
+        self._check_heredity()
         for name, least in (("order", 1), ("min_count", 1), ("max_iter", 1), ("cv", 2)):
             if name == "cv" and not isinstance(self.cv, int | np.integer):
                 continue
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
                 raise ValueError(f"{name}={value!r}: must be an integer, at least {least}")
+
+    def _check_heredity(self) -> None:
+        if self.interactions == "all":
+            if self.max_sets is not None:
+                raise ValueError(f"max_sets={self.max_sets!r}: a budget goes with interactions='heredity'")
+            return
+        if self.alpha in (0, "cv") or self.l1_ratio == 0:
+            raise ValueError(
+                "interactions='heredity': needs alpha > 0 (a number) and l1_ratio > 0, so that components can be zero"
+            )
+        if not isinstance(self.family, str) or self.family != "shattered":
+            raise ValueError(f"interactions='heredity': goes with family='shattered', not {self.family!r}")
+        if self.max_sets is not None:
+            as_count("max_sets", self.max_sets, least=1)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> tuple[BitMatrix, FloatArray, FloatArray | None]:
         X, y = validate_data(
