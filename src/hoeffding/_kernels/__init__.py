@@ -200,8 +200,8 @@ def descend(
 ) -> float:
     """Coordinate descent, in place, on ``b'Gb/2 - m'b + sum_j (l1_j |b_j| + l2_j b_j^2 / 2)`` with ``q = m - G b``.
 
-    Goes through the ``visited`` coordinates ``sweeps`` times; returns the largest squared step of the last sweep, each in
-    units of the objective.
+    Goes through the ``visited`` coordinates ``sweeps`` times; returns the largest squared step of the last sweep, each
+    in units of the objective.
     """
     if active() == "reference":
         return reference.descend(gram, l1, l2, visited, beta, q, sweeps)
