@@ -87,11 +87,7 @@ def pack_columns(bits: BitRows) -> npt.NDArray[np.uint64]:
     array([[3],
            [6]], dtype=uint64)
     """
-    n, d = bits.shape
-    n_words_padded = max(-(-n // 64), 1)
-    packed = np.zeros((d, n_words_padded * 8), np.uint8)
-    packed[:, : -(-n // 8)] = np.packbits(bits.T, axis=1, bitorder="little")
-    return packed.view(np.dtype("<u8")).astype(np.uint64, copy=False)
+    return _kernels.pack_columns(bits)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

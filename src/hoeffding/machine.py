@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
@@ -21,6 +24,19 @@ def n_threads(n_jobs: int) -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+@cache
+def _linear_algebra() -> Any:
+    """The libraries of linear algebra in this process; finding them takes milliseconds."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def linear_algebra_threads(threads: int | None) -> AbstractContextManager[Any]:
+    """A context in which linear algebra uses so many threads (None: as many as it likes)."""
+    return cast(AbstractContextManager[Any], _linear_algebra().limit(limits=threads, user_api="blas"))
 
 
 def available_memory() -> int | None:

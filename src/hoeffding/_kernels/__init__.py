@@ -111,6 +111,15 @@ def extend(f: FloatArray, support: BoolArray) -> FloatArray:
     return out
 
 
+def pack_columns(rows: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
+    """Bit-packed columns ``(d, words)`` of rows of 0 and 1 ``(n, d)``: row r is bit ``r % 64`` of word ``r // 64``."""
+    if active() == "reference":
+        return reference.pack_columns(rows)
+    columns = np.empty((rows.shape[1], max(-(-len(rows) // 64), 1)), np.uint64)
+    _native.pack_columns(np.ascontiguousarray(rows), columns)
+    return columns
+
+
 def judge_candidates(columns: npt.NDArray[np.uint64], rows: int, sets: IntArray, threads: int) -> BoolArray:
     """Say of each row of ``sets`` ``(count, size)`` whether bit-packed rows take all patterns on these columns."""
     if active() == "reference":

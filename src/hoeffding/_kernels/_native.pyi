@@ -47,6 +47,7 @@ def sum_over_sets(
     target_size: int,
     threads: int,
 ) -> list[tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64]]]: ...
+def pack_columns(rows: npt.NDArray[np.uint8], columns: npt.NDArray[np.uint64]) -> None: ...
 def union_matrix(
     family: list[npt.NDArray[np.int32]],
     occurring: list[npt.NDArray[np.int32]],

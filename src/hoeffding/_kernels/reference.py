@@ -120,6 +120,13 @@ def extend(f: FloatArray, support: BoolArray) -> FloatArray:
     return np.concatenate([a, a + b], axis=1)
 
 
+def pack_columns(rows: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
+    n, d = rows.shape
+    packed = np.zeros((d, max(-(-n // 64), 1) * 8), np.uint8)
+    packed[:, : -(-n // 8)] = np.packbits(rows.T, axis=1, bitorder="little")
+    return packed.view(np.dtype("<u8")).astype(np.uint64, copy=False)
+
+
 def unpack(columns: npt.NDArray[np.uint64], rows: int) -> IntArray:
     """Bit-packed columns as an array of 0 and 1, shape ``(d, rows)``."""
     return np.unpackbits(columns.view(np.uint8), axis=1, bitorder="little", count=rows).astype(np.int64)

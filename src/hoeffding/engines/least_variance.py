@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from hoeffding import _kernels, fourier
 from hoeffding._kernels.reference import parities
+from hoeffding.machine import linear_algebra_threads
 from hoeffding.measure import Measure
 from hoeffding.subsets import SubsetFamily
 
@@ -58,14 +59,13 @@ def refined(
 def row_space(measure: Measure, family: SubsetFamily, support: BoolArray) -> Solver:
     """The solver of least variance through the row space; ``support`` marks the points, shape ``(2**d,)``."""
     from scipy.linalg import qr, solve_triangular
-    from threadpoolctl import threadpool_limits
 
     A, norms = unit_design(measure, family)
-    with threadpool_limits(1, user_api="blas"):
+    with linear_algebra_threads(1):
         Q, R = qr(A.T, mode="economic", overwrite_a=True, check_finite=False)
 
     def solve(f: FloatArray) -> FloatArray:
-        with threadpool_limits(1, user_api="blas"):
+        with linear_algebra_threads(1):
             gamma = Q @ solve_triangular(R, f[:, support].T, trans="T", check_finite=False)
         return family.put(np.ascontiguousarray((gamma / norms[:, None]).T))
 
@@ -89,11 +89,10 @@ def unit_design(measure: Measure, family: SubsetFamily) -> tuple[FloatArray, Flo
 def null_space(measure: Measure, shattered: BoolArray, support: BoolArray, threads: int) -> Solver:
     """The solver of least variance through the null space; the masks are of sets and of points, shape ``(2**d,)``."""
     from scipy.linalg import qr
-    from threadpoolctl import threadpool_limits
 
     _, norm2 = fourier.inner_products(np.zeros((0, len(support))), measure, threads)
     norms = np.sqrt(norm2[shattered])
-    with threadpool_limits(1, user_api="blas"):
+    with linear_algebra_threads(1):
         N = null_vectors(measure, shattered, support, threads)[:, shattered]
         Q, _ = qr((N * norms).T, mode="economic", check_finite=False)
     one_solution = continuation(measure, support, threads)
@@ -101,7 +100,7 @@ def null_space(measure: Measure, shattered: BoolArray, support: BoolArray, threa
     def solve(f: FloatArray) -> FloatArray:
         beta = one_solution(f)
         gamma = beta[:, shattered] * norms
-        with threadpool_limits(1, user_api="blas"):
+        with linear_algebra_threads(1):
             for _ in range(2):  # the second time for what rounding left
                 gamma -= (gamma @ Q) @ Q.T
         beta[:, shattered] = gamma / norms

@@ -14,6 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import comb
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -36,6 +37,7 @@ from hoeffding.subsets import SubsetFamily, grow_candidates
 FloatArray = npt.NDArray[np.float64]
 
 GRAM_MATRICES = 4  # of r x r numbers, held at the same time by the Gram route
+FEW_SETS = 200_000  # so many sets are counted at once, more only if the Gram route is taken
 N_ALPHAS = 30
 ALPHA_RANGE = 1e-4  # the smallest alpha tried by cross-validation, over the one that sets all coefficients to zero
 
@@ -204,7 +206,10 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         order = min(self.order, bits.n_features)
         if self.interactions == "heredity":
             return self._fit_heredity(bits, targets, weights, order)
-        low = Moments.from_chunk(bits, targets, weights, order=order, count_order=order, n_jobs=self.n_jobs)
+        few = sum(comb(bits.n_features, s) for s in range(2 * order + 1)) <= FEW_SETS
+        low = Moments.from_chunk(
+            bits, targets, weights, order=order, count_order=None if few else order, n_jobs=self.n_jobs
+        )
         family = self._family(low)
         ones = int(low.counts[: len(low.low)].sum()) if weights is None else bits.n_rows * len(family)
         use_rows, self.route_ = self._choose_route(len(family), ones)

@@ -20,10 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hoeffding import _kernels
+from hoeffding.machine import linear_algebra_threads
 
 FloatArray = npt.NDArray[np.float64]
 
 SWEEPS = 5  # of coordinate descent on the current support, between two looks at all coordinates
+ONE_THREAD = 3000
 SETTLED = 0.05  # share of signs that may change in between for an exact step to be worth it
 RANK_TOLERANCE = 1e-11  # of eigenvalues of the correlation matrix: rounding of the counts is some 1e-13
 
@@ -75,6 +77,12 @@ class Solution:
 
 def solve(problem: Problem, beta: FloatArray | None, tol: float, max_iter: int) -> Solution:
     """Minimise to a duality gap of ``tol`` times the mean square of the target, from a start if one is given."""
+    # Up to this size the threads of the linear algebra wait for each other longer than they work.
+    with linear_algebra_threads(1 if len(problem.m) <= ONE_THREAD else None):
+        return _solve(problem, beta, tol, max_iter)
+
+
+def _solve(problem: Problem, beta: FloatArray | None, tol: float, max_iter: int) -> Solution:
     if not problem.l1.any():
         return least_squares(problem) if not problem.l2.any() else ridge(problem)
     return elastic_net(problem, np.zeros(len(problem.m)) if beta is None else beta.copy(), tol, max_iter)

@@ -200,6 +200,18 @@ std::vector<LevelSums> sum_over_sets(const Kernels& kernels, const Rows& rows, c
   return out;
 }
 
+void pack_columns(const std::uint8_t* rows, std::size_t n, std::size_t d, std::uint64_t* columns, std::size_t words) {
+  std::vector<Word> block(d);
+  for (std::size_t v = 0; v < words; ++v) {
+    std::fill(block.begin(), block.end(), Word{0});
+    for (std::size_t r = 64 * v; r < std::min(n, 64 * v + 64); ++r) {
+      const std::uint8_t* row = rows + r * d;
+      for (std::size_t i = 0; i < d; ++i) block[i] |= static_cast<Word>(row[i]) << (r % 64);
+    }
+    for (std::size_t i = 0; i < d; ++i) columns[i * words + v] = block[i];
+  }
+}
+
 void union_matrix(const Levels& family, const Levels& occurring, const std::vector<const double*>& values, double* M,
                   int threads, Runtime runtime) {
   const std::size_t order = family.sets.size() - 1;

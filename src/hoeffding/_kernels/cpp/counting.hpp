@@ -35,6 +35,9 @@ struct LevelSums {
 std::vector<LevelSums> sum_over_sets(const Kernels& kernels, const Rows& rows, const Weights& weights, int max_size,
                                      int target_size, int threads, Runtime runtime);
 
+// Packs an n x d table of bytes 0 and 1 into columns (d x words, padding zero on entry).
+void pack_columns(const std::uint8_t* rows, std::size_t n, std::size_t d, std::uint64_t* columns, std::size_t words);
+
 // A down-closed family by level: sets[s] is count[s] x s, in lexicographic order.
 struct Levels {
   std::vector<const std::int32_t*> sets;

@@ -179,6 +179,12 @@ NB_MODULE(_native, module) {
       },
       nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
 
+  module.def("pack_columns", [](Array<const std::uint8_t> rows, Array<std::uint64_t> columns) {
+    run([&](Runtime) {
+      pack_columns(rows.data(), rows.shape(0), rows.shape(1), columns.data(), columns.shape(1));
+    });
+  });
+
   module.def("union_matrix", [](const ArrayList& family, const ArrayList& occurring,
                                 const std::vector<Array<const double>>& values, Array<double> M, int threads) {
     std::vector<const double*> numbers;
