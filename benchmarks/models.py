@@ -10,7 +10,7 @@ import hashlib
 import json
 import tempfile
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,7 @@ def black_box(key: str) -> BlackBox:
 
 def _kept(key: str, X: data.Bits, target: FloatArray) -> tuple[FloatArray, float]:
     setting = SETTINGS[key]
-    versions = {name: version(name) for name in ("scikit-learn", "xgboost")}
+    versions = library_versions("sklearn", "xgboost")
     content = hashlib.sha256(json.dumps([setting.model, SEED, X.shape, versions], sort_keys=True).encode())
     content.update(np.packbits(X).tobytes())
     content.update(target.tobytes())
@@ -103,6 +103,11 @@ def _kept(key: str, X: data.Bits, target: FloatArray) -> tuple[FloatArray, float
         np.save(path, np.append(outputs, score))
     kept = np.load(path)
     return kept[:-1], float(kept[-1])
+
+
+def library_versions(*modules: str) -> dict[str, str]:
+    """The versions of imported modules (xgboost comes from two packages, one of them for the CPU alone)."""
+    return {name: str(import_module(name).__version__) for name in modules}
 
 
 def train(setting: Setting, X: data.Bits, target: FloatArray) -> tuple[FloatArray, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,10 +25,13 @@ def data_frame(X: Any) -> Any:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def as_bits(X: Any, name: str) -> BitRows:
+THRESHOLD = "compare it with a threshold"  # the way out for a column of numbers
+
+
+def as_bits(X: Any, name: str, labels: Sequence[str] = (), way_out: str = THRESHOLD) -> BitRows:
     """Read ``(n, d)`` booleans, or numbers that are all 0 or 1, from an array or data frame; refuse anything else.
 
-    ``name`` is the argument that errors speak of.
+    ``name`` is the argument that errors speak of, ``labels`` are the names of the columns if they are known.
     """
     refuse_masked(name, X)
     frame = data_frame(X)
@@ -41,13 +45,16 @@ def as_bits(X: Any, name: str) -> BitRows:
     wrong = a != bits
     if wrong.any():
         column = int(np.flatnonzero(wrong.any(axis=0))[0])
-        label = column if frame is None else repr(frame.columns[column])
         found = ", ".join(map(str, np.unique(a[wrong[:, column], column])[:3]))
-        raise ValueError(
-            f"{name}: column {label} holds values other than 0 and 1 (such as {found}); "
-            f"compare it with a threshold, or encode it one-hot, first"
-        )
+        _refuse_column(name, column, labels if frame is None else frame.columns, found, way_out)
     return bits
+
+
+def _refuse_column(name: str, column: int, labels: Sequence[str], found: str, way_out: str) -> None:
+    label = repr(labels[column]) if len(labels) else column
+    raise ValueError(
+        f"{name}: column {label} holds values other than 0 and 1 (such as {found}); {way_out}, or encode it one-hot"
+    )
 
 
 def _as_array(X: Any, name: str) -> npt.NDArray[Any]:
@@ -114,15 +121,18 @@ class BitMatrix:
     n_rows: int
 
     @classmethod
-    def from_rows(cls, X: Any, name: str = "X") -> BitMatrix:
-        """Pack an array, a data frame or a scipy sparse matrix (never made dense) of shape ``(n, d)``."""
+    def from_rows(cls, X: Any, name: str = "X", labels: Sequence[str] = (), way_out: str = THRESHOLD) -> BitMatrix:
+        """Pack an array, a data frame or a scipy sparse matrix (never made dense) of shape ``(n, d)``.
+
+        Errors speak of the argument ``name`` and of the columns as ``labels``, and offer a ``way_out``.
+        """
         if hasattr(X, "tocsc"):
-            return cls._from_sparse(X.tocsc(copy=True), name)
-        bits = as_bits(X, name)
+            return cls._from_sparse(X.tocsc(copy=True), name, labels, way_out)
+        bits = as_bits(X, name, labels, way_out)
         return cls(pack_columns(bits), len(bits))
 
     @classmethod
-    def _from_sparse(cls, X: Any, name: str) -> BitMatrix:
+    def _from_sparse(cls, X: Any, name: str, labels: Sequence[str], way_out: str) -> BitMatrix:
         if X.dtype.kind not in "buif":
             raise TypeError(f"{name}: expected booleans or the numbers 0 and 1, got dtype {X.dtype}")
         X.sum_duplicates()
@@ -130,10 +140,7 @@ class BitMatrix:
         wrong = np.flatnonzero(X.data != 1)
         if wrong.size:
             column = int(np.searchsorted(X.indptr, wrong[0], side="right")) - 1
-            raise ValueError(
-                f"{name}: column {column} holds values other than 0 and 1 (such as {X.data[wrong[0]]}); "
-                f"compare it with a threshold, or encode it one-hot, first"
-            )
+            _refuse_column(name, column, labels, str(X.data[wrong[0]]), way_out)
         n, d = X.shape
         columns = np.zeros((d, max(-(-n // 64), 1)), np.uint64)
         rows = X.indices.astype(np.uint64)

@@ -294,8 +294,8 @@ class Moments:
 
     def shattered(self, order: int, min_count: int = 1) -> SubsetFamily:
         """The sets of at most ``order`` features, each cell of which has ``min_count`` rows."""
-        levels = []
-        for level in self.sets.levels[: order + 1]:
+        levels = [self.sets.levels[0]]  # the empty set, with the mean, is always there
+        for level in self.sets.levels[1 : order + 1]:
             counts = self.over_cells(level, self.counts)
             levels.append(level[(counts >= min_count).all(axis=1)])
         while len(levels) > 1 and len(levels[-1]) == 0:

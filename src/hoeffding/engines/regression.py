@@ -405,6 +405,8 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
             return Moments.from_chunk(rows[at], targets[at], w, like=moments, n_jobs=self.n_jobs)
 
         if isinstance(self.cv, int | np.integer):
+            if self.cv > bits.n_rows:
+                raise ValueError(f"cv={self.cv!r}: more folds than rows, of which there are {bits.n_rows}")
             held_out = [part(np.arange(k, bits.n_rows, self.cv)) for k in range(self.cv)]
             folds = [(moments - fold, fold) for fold in held_out]
         else:
@@ -458,6 +460,8 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
     def _check_parameters(self) -> None:
         if self.alpha != "cv" and not (isinstance(self.alpha, int | float | np.number) and 0 <= self.alpha < np.inf):
             raise ValueError(f"alpha={self.alpha!r}: must be a finite number, at least 0, or 'cv'")
+        if not (isinstance(self.tol, int | float | np.number) and 0 <= self.tol < np.inf):
+            raise ValueError(f"tol={self.tol!r}: must be a finite number, at least 0")
         if not 0 <= self.l1_ratio <= 1:
             raise ValueError(f"l1_ratio={self.l1_ratio!r}: must lie between 0 and 1")
         if isinstance(self.family, str) and self.family not in ("shattered", "paper"):
@@ -517,4 +521,5 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
     def _pack(self, X: Any) -> BitMatrix:
         if self.binarize is not None:
             X = self.binarize < X
-        return BitMatrix.from_rows(X)
+        labels = getattr(self, "feature_names_in_", ())
+        return BitMatrix.from_rows(X, labels=labels, way_out="binarize=t compares all columns with a threshold t")
