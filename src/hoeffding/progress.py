@@ -1,11 +1,12 @@
-"""A progress bar for kernels that run for long: shown on a terminal, if rich is installed, and nowhere else."""
+"""What long work shows: a bar, or a line that says what is being done. Only on a terminal, and if rich is installed."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Event, Thread
+from contextvars import ContextVar
+from threading import Event, Thread, Timer
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,36 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 
 LONG = 2e10  # units of work, such as cells visited: some ten seconds
+PATIENCE = 1.0  # seconds before a line appears
+
+_line: ContextVar[Any] = ContextVar("_line", default=None)
+
+
+@contextmanager
+def reporting() -> Iterator[None]:
+    """Show the latest :func:`say` of the work in this context, once it has taken a second."""
+    console = _console() if sys.stderr.isatty() and _line.get() is None else None
+    if console is None:
+        yield
+        return
+    status = console.status("")
+    token, timer = _line.set(status), Timer(PATIENCE, status.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        status.stop()
+        _line.reset(token)
+
+
+def say(text: str) -> None:
+    """What is being done now, for whoever watches."""
+    status = _line.get()
+    if status is not None:
+        status.update(text)
 
 
 @contextmanager
@@ -44,10 +75,18 @@ def progress(description: str, total: float) -> Iterator[FloatArray | None]:
             bar.update(task, completed=float(done[0]))
 
 
-def _bar() -> Any:
+def _console() -> Any:
     try:
         from rich.console import Console
-        from rich.progress import Progress
     except ModuleNotFoundError:
         return None
-    return Progress(console=Console(stderr=True), transient=True)
+    return Console(stderr=True)
+
+
+def _bar() -> Any:
+    console = _console()
+    if console is None:
+        return None
+    from rich.progress import Progress
+
+    return Progress(console=console, transient=True)

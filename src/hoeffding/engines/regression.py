@@ -32,6 +32,7 @@ from hoeffding.engines.matrix_free import Operator
 from hoeffding.engines.solvers import Problem, Solution
 from hoeffding.machine import available_memory, n_threads, readable_bytes
 from hoeffding.moments import Counted, Moments
+from hoeffding.progress import reporting, say
 from hoeffding.subsets import SubsetFamily, grow_candidates
 
 FloatArray = npt.NDArray[np.float64]
@@ -184,7 +185,8 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         """
         self._check_parameters()
         bits, targets, weights = self._read(X, y, sample_weight, reset=True)
-        return self._fit_rows(bits, targets, weights)
+        with reporting():
+            return self._fit_rows(bits, targets, weights)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add a chunk of rows to those seen so far and fit to all; only their moments are kept."""
@@ -207,6 +209,7 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         if self.interactions == "heredity":
             return self._fit_heredity(bits, targets, weights, order)
         few = sum(comb(bits.n_features, s) for s in range(2 * order + 1)) <= FEW_SETS
+        say(f"Counting sets of up to {2 * order if few else order} of {bits.n_features} bits")
         low = Moments.from_chunk(
             bits, targets, weights, order=order, count_order=None if few else order, n_jobs=self.n_jobs
         )
@@ -218,6 +221,7 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
             return self
         moments = low
         if low.count_order < min(2 * order, bits.n_features):
+            say(f"Counting sets of up to {2 * order} of {bits.n_features} bits")
             moments = Moments.from_chunk(bits, targets, weights, order=order, n_jobs=self.n_jobs)
         alpha = self._choose_alpha(bits, targets, weights, moments, family) if self.alpha == "cv" else self.alpha
         self._solve_gram(moments, family, alpha)
@@ -300,6 +304,7 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
 
     def _solve_gram(self, moments: Moments, family: SubsetFamily, alpha: float | None = None) -> None:
         threads = n_threads(self.n_jobs)
+        say(f"Gram matrix of {len(family)} components")
         basis = Basis.build(moments, family)
         system = System.build(moments, basis, threads)
         penalty = Penalty(float(self.alpha if alpha is None else alpha), self.l1_ratio, self.scale)
@@ -317,6 +322,7 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         self, bits: BitMatrix, weights: FloatArray | None, targets: FloatArray, moments: Moments, family: SubsetFamily
     ) -> tuple[Residual, FloatArray]:
         threads = n_threads(self.n_jobs)
+        say(f"Listing the rows of {len(family)} components")
         basis = Basis.build(moments, family)
         system = system_of(moments, basis)
         operator = Operator.build(bits, weights, moments, basis, threads)

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from hoeffding import _kernels
 from hoeffding.machine import linear_algebra_threads
+from hoeffding.progress import say
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -107,6 +108,7 @@ def elastic_net(problem: Problem, beta: FloatArray, tol: float, max_iter: int) -
             H[np.diag_indices_from(H)] += problem.l2[on]
             beta[on] = _in_orthant(H, problem.m[on] - problem.l1[on] * signs[on], beta[on], signs[on])
         best = _evaluate(problem, beta)
+        say(f"{len(on)} of {len(everything)} components, {n_iter} sweeps: gap {best.gap:.1e}, goal {goal:.1e}")
     return replace(best, n_iter=n_iter, converged=best.gap <= goal)
 
 
@@ -152,6 +154,7 @@ def least_squares(problem: Problem) -> Solution:
     """Without a penalty: the minimiser of least ``sum_j G_jj b_j^2``, the variance of the components."""
     from scipy.linalg import eigh
 
+    say(f"Least squares with {len(problem.m)} components")
     scale = np.sqrt(np.diag(problem.G))
     on = np.flatnonzero(scale > 0)
     inverse = 1 / scale[on]
