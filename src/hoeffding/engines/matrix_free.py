@@ -97,9 +97,8 @@ def elastic_net(
             rest = y - f_new
             y_rest = float(y @ (operator.share * rest))
             solution = replace(solvers.certify(new, operator.products(rest), y_rest, l1, l2), n_iter=n_iter + 1)
-            say(
-                f"{np.count_nonzero(new)} of {len(new)} components, step {n_iter}: gap {solution.gap:.1e}, goal {tol * yy:.1e}"
-            )
+            on = np.count_nonzero(new)
+            say(f"{on} of {len(new)} components, {n_iter} steps: gap {solution.gap:.1e}, goal {tol * yy:.1e}")
             if solution.gap <= tol * yy:
                 return replace(solution, converged=True)
         if (metric * (z - new)) @ (new - b) > 0:
