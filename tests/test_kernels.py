@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from hoeffding import _kernels
 from hoeffding._kernels import reference
 from oracles import KINDS, make_pmf
+from strategies import EPS
 
 CASES = [(kind, d, m) for kind in KINDS for d, m in ((1, 1), (2, 3), (3, 1), (6, 2), (8, 1))]
 
@@ -103,3 +105,180 @@ def test_a_long_kernel_can_be_interrupted(n_jobs):
     with pytest.raises(KeyboardInterrupt):
         _kernels.solve(f, p, n_jobs)
     assert time.perf_counter() - start < 1.5
+
+
+# -- kernels of the regression engine ---------------------------------------------------------------------------------
+# Numbers to be added are multiples of 1/64 below 2^14, so that all sums are exact and equality is bit for bit.
+
+AROUND_WORDS = [1, 2, 63, 64, 65, 1000]
+DENSITY = [0.5, 0.0, 0.7, 0.02, 0.3, 1.0, 0.02, 0.5, 0.95]  # constant columns, and some with most words empty
+NATIVE = _kernels.implementations()[1:]
+
+
+def some_bits(n, d=9):
+    rows = np.random.default_rng(n).random((n, d)) < np.resize(DENSITY, d)
+    return reference.pack_columns(rows.astype(np.uint8))
+
+
+def some_weights(kind, n):
+    """Bit planes and real weights, as the kernel takes them."""
+    rng = np.random.default_rng([n, 1])
+    if kind == "integers":
+        w = rng.integers(0, 1000, n)
+        return reference.pack_columns(np.stack([w >> b & 1 for b in range(10)], axis=1).astype(np.uint8)), None
+    return None, rng.integers(1, 2**20, n) / 64 if kind == "real" else None
+
+
+def assert_same_sums(got, wanted):
+    assert len(got) == len(wanted)
+    for level, expected in zip(got, wanted, strict=True):
+        for a, b in zip(level, expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+            assert a.dtype == b.dtype and a.shape == b.shape
+
+
+@pytest.mark.parametrize("n", AROUND_WORDS)
+@pytest.mark.parametrize("kind", ["none", "integers", "real"])
+def test_sums_over_sets(implementation, n, kind):
+    columns, (planes, real) = some_bits(n), some_weights(kind, n)
+    for max_size, target_size, m in ((1, 1, 1), (4, 2, 3), (3, 3, 1), (2, 4, 2), (11, 1, 0)):
+        targets = np.random.default_rng([n, 2]).integers(-(2**20), 2**20, (m, n)) / 64
+        wanted = reference.sum_over_sets(columns, n, planes, real, targets, max_size, target_size)
+        for threads in (1, 2, 5):
+            got = _kernels.sum_over_sets(columns, n, planes, real, targets, max_size, target_size, threads)
+            assert_same_sums(got, wanted)
+
+
+def test_sums_over_sets_do_not_depend_on_instructions_or_threads_even_where_they_are_rounded():
+    n, rng = 1000, np.random.default_rng(0)
+    columns, real, targets = some_bits(n), rng.exponential(size=n), rng.normal(size=(2, n))
+    results = []
+    for name in NATIVE:
+        with _kernels.using(name):
+            results += [_kernels.sum_over_sets(columns, n, None, real, targets, 4, 2, threads) for threads in (1, 2, 5)]
+    for result in results[1:]:
+        assert_same_sums(result, results[0])
+    wanted = reference.sum_over_sets(columns, n, None, real, targets, 4, 2)
+    for (_, _, masses, sums), (_, _, masses_wanted, sums_wanted) in zip(results[0], wanted, strict=True):
+        # n numbers added in two orders: either is within n half roundings of the sum of their sizes.
+        assert np.abs(masses - masses_wanted).max(initial=0) <= n * EPS * real.sum()
+        assert np.abs(sums - sums_wanted).max(initial=0) <= n * EPS * np.abs(targets).sum(axis=1).max()
+
+
+@pytest.mark.parametrize("n", AROUND_WORDS)
+@pytest.mark.parametrize("d", [1, 12])
+def test_the_union_matrix_of_counts_is_the_product_of_the_monomials(implementation, n, d):
+    columns = some_bits(n, d)
+    sums = reference.sum_over_sets(columns, n, None, None, np.zeros((0, n)), min(4, d), 0)
+    occurring = [np.zeros((1, 0), np.int32), *(sets for sets, *_ in sums)]
+    values = [np.array([float(n)]), *(counts.astype(np.float64) for _, counts, *_ in sums)]
+    # All sets of up to two columns: more than occur, and more unions than one block of 256.
+    family = [np.array(list(combinations(range(d), s)), np.int32) for s in range(min(2, d) + 1)]
+    bits = reference.unpack(columns, n)
+    Z = np.stack([bits[s].all(axis=0) for sets in family for s in sets]).astype(np.float64)
+    np.testing.assert_array_equal(reference.union_matrix(family, occurring, values), Z @ Z.T)
+    for threads in (1, 2, 5):
+        np.testing.assert_array_equal(_kernels.union_matrix(family, occurring, values, threads), Z @ Z.T)
+
+
+def test_a_union_that_does_not_occur_has_the_value_zero(implementation):
+    family = [np.zeros((1, 0), np.int32), np.array([[0], [2]], np.int32)]
+    occurring, values = [*family, np.array([[0, 3]], np.int32)], [np.array([7.0]), np.array([3.0, 2.0]), np.ones(1)]
+    M = _kernels.union_matrix(family, occurring, values, 2)
+    np.testing.assert_array_equal(M, [[7, 3, 2], [3, 3, 0], [2, 0, 2]])
+
+
+@pytest.mark.parametrize("n", AROUND_WORDS)
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_rows_of_sets(implementation, n, size):
+    columns, sets = some_bits(n, 12), np.array(list(combinations(range(12), size)), np.int32)
+    bits = reference.unpack(columns, n)
+    rows = [np.flatnonzero(bits[s].all(axis=0)) for s in sets]
+    counts = np.array([len(r) for r in rows])
+    assert (counts == 0).any() and counts.any()
+    for threads in (1, 2, 5):
+        got = _kernels.rows_of_sets(columns, n, sets, counts, threads)
+        np.testing.assert_array_equal(got, np.concatenate(rows))
+        assert got.dtype == np.int32
+    none = _kernels.rows_of_sets(columns, n, sets[:0], counts[:0], 1)
+    assert none.shape == (0,)
+
+
+@pytest.mark.parametrize("n", [0, *AROUND_WORDS])
+@pytest.mark.parametrize("d", [1, 9, 70])
+def test_pack_columns(implementation, n, d):
+    rows = (np.random.default_rng([n, d]).random((n, d)) < 0.5).astype(np.uint8)
+    rows[-1:] = 1  # the last row is the one that a wrong padding loses
+    padded = np.zeros((max(-(-n // 64), 1) * 64, d), np.uint64)
+    padded[:n] = rows
+    words = (padded.reshape(-1, 64, d) << np.arange(64, dtype=np.uint64)[:, None]).sum(axis=1, dtype=np.uint64).T
+    strided = np.repeat(np.repeat(rows, 2, axis=0), 3, axis=1)[::2, ::3]
+    for laid_out in (rows, np.asfortranarray(rows), strided):
+        packed = _kernels.pack_columns(laid_out)
+        np.testing.assert_array_equal(packed, words)
+        assert packed.dtype == np.uint64 and packed.flags.c_contiguous
+
+
+PENALTIES = [(0.0, 0.0), (0.1, 0.0), (0.0, 0.2), (0.1, 0.2)]
+
+
+def descent(l1, l2, r=12):
+    """A problem with a coordinate of no curvature, and a start with some zeros."""
+    rng = np.random.default_rng(r)
+    Psi = rng.normal(size=(30, r))
+    Psi[:, 3], Psi[:, 5] = 0, Psi[:, 4]  # nothing to gain, and rank-deficient
+    G, m = Psi.T @ Psi / 30, Psi.T @ rng.normal(size=30) / 30
+    beta = rng.normal(size=r) * (rng.random(r) < 0.5)
+    beta[3] = 0.0
+    return G, m, np.full(r, l1), np.full(r, l2), beta
+
+
+def value(G, m, l1, l2, beta):
+    return beta @ G @ beta / 2 - m @ beta + l1 @ np.abs(beta) + l2 @ beta**2 / 2
+
+
+@pytest.mark.parametrize(("l1", "l2"), PENALTIES)
+@pytest.mark.parametrize(("visited", "sweeps"), [([7], 1), ([0, 2, 3, 4, 5, 11], 7), (range(12), 7), ([], 1)])
+def test_descend(implementation, l1, l2, visited, sweeps):
+    G, m, l1, l2, start = descent(l1, l2)
+    visited = np.array(visited, np.int64)
+    beta, beta_wanted = start.copy(), start.copy()
+    q, q_wanted = m - G @ beta, m - G @ beta
+    largest = _kernels.descend(G, l1, l2, visited, beta, q, sweeps)
+    wanted = reference.descend(G, l1, l2, visited, beta_wanted, q_wanted, sweeps)
+    # A step rounds r + 1 numbers, and descent passes no error on larger than it was, in units of the objective.
+    near = 4 * EPS * sweeps * 12**2 * np.abs(G).max() * max(1.0, np.abs(start).max())
+    np.testing.assert_allclose(beta, beta_wanted, rtol=0, atol=near)
+    np.testing.assert_allclose(q, q_wanted, rtol=0, atol=near)
+    np.testing.assert_allclose(q, m - G @ beta, rtol=0, atol=near)
+    assert largest == pytest.approx(wanted, rel=1e-9, abs=near)
+    untouched = np.setdiff1d(np.arange(12), visited)
+    np.testing.assert_array_equal(beta[untouched], start[untouched])
+
+
+@pytest.mark.parametrize(("l1", "l2"), PENALTIES)
+def test_a_step_of_descent_minimises_over_its_coordinate_and_no_sweep_goes_up(implementation, l1, l2):
+    G, m, l1, l2, beta = descent(l1, l2)
+    q, everything = m - G @ beta, np.delete(np.arange(12), 3)
+    for j in everything:
+        _kernels.descend(G, l1, l2, np.array([j]), beta, q, 1)
+        least = value(G, m, l1, l2, beta)
+        for h in (-0.1, -1e-3, 1e-3, 0.1, -beta[j]):
+            assert value(G, m, l1, l2, beta + h * np.eye(12)[j]) >= least - 64 * EPS
+    for _ in range(5):
+        before = value(G, m, l1, l2, beta)
+        largest = _kernels.descend(G, l1, l2, everything, beta, q, 1)
+        # Each step takes away at least half of its square, in these units.
+        assert value(G, m, l1, l2, beta) <= before - largest / 2 + 64 * EPS
+
+
+def test_descent_does_not_depend_on_the_instructions():
+    results = []
+    for name in NATIVE:
+        G, m, l1, l2, beta = descent(0.1, 0.2, r=67)
+        q = m - G @ beta
+        with _kernels.using(name):
+            largest = _kernels.descend(G, l1, l2, np.arange(67), beta, q, 9)
+        results.append(np.concatenate([beta, q, [largest]]))
+    for result in results[1:]:
+        np.testing.assert_array_equal(result, results[0])

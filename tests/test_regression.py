@@ -5,6 +5,8 @@ minimum has a fit within ``sqrt(2 gap)`` of the best fit in root mean square, an
 quadratic penalty rho, coefficients within ``sqrt(2 gap / rho)`` of the best ones.
 """
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -407,6 +409,107 @@ def test_a_list_of_sets_may_use_names():
     model = HoeffdingRegressor(2, 0.01, family=[("a", "e"), (1,)]).fit(frame, y)
     assert model.decomposition_.subsets == [(), (0,), (1,), (4,), (0, 4)]
     assert model.decomposition_.coefficient(["e", "a"]) == model.coef_[-1]
+
+
+# -- interactions by heredity -----------------------------------------------------------------------------------------
+
+
+def by_heredity(order, alpha, X, y, w=None, **given_parameters):
+    model = HoeffdingRegressor(order, alpha, interactions="heredity", **(TIGHT | given_parameters)).fit(X, y, w)
+    return model, {s for s, b in zip(model.decomposition_.subsets[1:], model.coef_, strict=True) if b != 0}
+
+
+def with_interactions(seed, n=400, d=8):
+    """A main effect for each feature of a triple, its pairs and itself; other features with nothing."""
+    X = random_rows(np.random.default_rng(seed), n, d)
+    X[:, :3] = np.random.default_rng(seed + 1).integers(0, 2, (n, 3))
+    return X, 5.0 * X[:, 0] * X[:, 1] * X[:, 2] + 0.3 * np.random.default_rng(seed + 2).normal(size=n)
+
+
+@given(rows=bit_rows(max_n=80, max_d=5), seed=seeds, alpha=st.sampled_from([0.02, 0.1]))
+def test_a_set_is_tried_if_and_only_if_it_is_shattered_and_all_its_parts_had_a_component(rows, seed, alpha):
+    y = np.random.default_rng(seed).normal(size=len(rows)) + rows @ np.ones(rows.shape[1])
+    possible = shattered_by_definition(rows, 3)
+    tried = [s for s in possible if len(s) <= 1]
+    for order in range(1, min(3, rows.shape[1]) + 1):
+        model, active = by_heredity(order, alpha, rows, y, tol=1e-6)
+        assert model.decomposition_.subsets == tried and model.decomposition_.family.is_closed()
+        tried += [s for s in possible if len(s) == order + 1 and set(combinations(s, order)) <= active]
+
+
+def test_heredity_finds_planted_triples_with_their_parts_and_tries_nothing_else():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (4000, 12))
+    y = 5.0 * X[:, 0] * X[:, 1] * X[:, 2] + 4.0 * X[:, 5] * X[:, 7] * X[:, 9] + 0.3 * rng.normal(size=4000)
+    # In fair bits the coefficients of a triple c x y z and of its parts are +-c / 8, at least 0.5. Those of other sets
+    # are noise, of size std(y) / sqrt(n) = 0.03. The absolute penalty, 0.1, lies between.
+    model, active = by_heredity(3, 0.2, X, y)
+    planted = {s for triple in ((0, 1, 2), (5, 7, 9)) for s in all_subsets(triple)[1:]}
+    assert active == planted
+    tried = list(combinations((0, 1, 2, 5, 7, 9), 2))
+    assert [s for s in model.decomposition_.subsets if len(s) == 2] == tried
+    assert [s for s in model.decomposition_.subsets if len(s) == 3] == [(0, 1, 2), (5, 7, 9)]
+
+
+def test_heredity_cannot_find_a_triple_without_parts_which_all_sets_can():
+    X = np.repeat(cube_rows(5), 8, axis=0).astype(np.uint8)
+    y = (-1.0) ** X[:, :3].sum(axis=1)  # orthogonal to everything of a lower order
+    model, active = by_heredity(3, 0.01, X, y)
+    assert not active and model.decomposition_.family.order == 1
+    everything = HoeffdingRegressor(3, 0.01).fit(X, y)
+    assert everything.decomposition_.coefficient((0, 1, 2)) > 0.9
+
+
+def test_where_every_part_has_a_component_heredity_is_the_fit_of_all_sets():
+    X = np.random.default_rng(0).integers(0, 2, (300, 4))
+    y = np.random.default_rng(1).normal(size=300) + 10 * X @ np.arange(1.0, 5) + 20 * X[:, 0] * X[:, 1] * X[:, 3]
+    for w in (None, np.random.default_rng(2).integers(1, 4, 300), np.random.default_rng(3).exponential(size=300)):
+        model, active = by_heredity(2, 0.001, X, y, w)
+        assert len(active) == 4 + 6
+        plain = HoeffdingRegressor(2, 0.001, **TIGHT).fit(X, y, w)
+        assert model.decomposition_.subsets == plain.decomposition_.subsets
+        apart = np.sqrt(np.average((model.predict(X) - plain.predict(X)) ** 2, weights=w))
+        assert apart <= np.sqrt(2 * gap_of(model, y)) + np.sqrt(2 * gap_of(plain, y))
+
+
+@pytest.mark.parametrize("room", [0, 1, 5, 1000])
+def test_a_budget_keeps_the_candidates_that_the_residual_correlates_with_most(room):
+    X, y = with_interactions(1)
+    single, _ = by_heredity(1, 0.01, X, y)
+    free, _ = by_heredity(2, 0.01, X, y)
+    singles, pairs = ([s for s in free.decomposition_.subsets if len(s) == size] for size in (1, 2))
+    model, _ = by_heredity(2, 0.01, X, y, max_sets=len(singles) + room)
+    assert len(model.coef_) == len(singles) + min(room, len(pairs))
+    rest = y - single.predict(X)
+    score = {s: abs(psi_of(X, s) @ rest) / np.linalg.norm(psi_of(X, s)) for s in pairs}
+    best = sorted(pairs, key=lambda s: -score[s])[:room]
+    assert model.decomposition_.subsets == [(), *singles, *sorted(best)]
+    assert len(pairs) > 5
+
+
+@given(seed=seeds, room=st.integers(0, 30))
+def test_no_fit_has_more_components_than_its_budget(seed, room):
+    X, y = with_interactions(seed, n=150, d=6)
+    model, _ = by_heredity(3, 0.005, X, y, max_sets=6 + room, tol=1e-6)
+    assert len(model.coef_) <= 6 + room
+    assert model.decomposition_.family.is_closed()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"alpha": 0}, r"interactions='heredity': needs alpha > 0 \(a number\) and l1_ratio > 0"),
+        ({"alpha": "cv"}, "interactions='heredity': needs alpha > 0"),
+        ({"l1_ratio": 0}, "interactions='heredity': needs alpha > 0"),
+        ({"family": "paper"}, "interactions='heredity': goes with family='shattered', not 'paper'"),
+        ({"max_sets": 0}, "max_sets=0: expected an integer, at least 1"),
+        ({"interactions": "all", "max_sets": 5}, "max_sets=5: a budget goes with interactions='heredity'"),
+        ({"interactions": "some"}, "interactions='some': must be one of 'all', 'heredity'"),
+    ],
+)
+def test_what_does_not_go_with_heredity_is_refused(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        HoeffdingRegressor(**({"interactions": "heredity"} | parameters)).fit(X, Y)
 
 
 # -- outputs and inputs -----------------------------------------------------------------------------------------------
