@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,8 @@ IndexArray = npt.NDArray[np.unsignedinteger]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 Scalar = TypeVar("Scalar", bound=np.generic)
+
+WORD = 64  # bits of the numbers that stand for sets while they are sorted and searched
 
 
 def index_dtype(d: int) -> type[np.unsignedinteger]:
@@ -170,6 +172,25 @@ class SubsetFamily:
         at = find_rows(self.levels[size], level)
         return np.where(at < 0, -1, self.starts[size] + at)
 
+    @cached_property
+    def subset_positions(self) -> tuple[IntArray, ...]:
+        """Where the subsets of every set are, for a closed family: one array ``(n_s, 2**s)`` for each size s.
+
+        Entry z of a row is the position of the subset that the bits of z select, the first feature with the highest.
+        """
+        out = [np.zeros((len(self.levels[0]), 1), np.int64)]
+        for s, level in enumerate(self.levels[1:], start=1):
+            at = np.empty((len(level), 2**s), np.int64)
+            for j in range(s):  # the subsets with all features before the j-th, but not the j-th
+                dropped = find_rows(self.levels[s - 1], np.delete(level, j, axis=1))
+                if len(dropped) and dropped.min() < 0:
+                    raise ValueError("the family is not closed: a subset of one of its sets is missing")
+                width = 2 ** (s - 1 - j)
+                at[:, 2**s - 2 * width : 2**s - width] = out[s - 1][dropped, 2 ** (s - 1) - width :][:, :width]
+            at[:, -1] = self.starts[s] + np.arange(len(level))
+            out.append(at)
+        return tuple(out)
+
     def _position(self, s: tuple[int, ...]) -> int:
         if len(s) >= len(self.levels):
             return -1
@@ -227,18 +248,19 @@ class SubsetFamily:
 
 def find_rows(level: IndexArray, rows: IndexArray) -> IntArray:
     """Positions of the given sets in a sorted level of sets of the same size, -1 where absent."""
-    if rows.shape[1] == 0 or len(level) == 0:
+    if rows.shape[1] == 0 or len(level) == 0 or len(rows) == 0:
         return np.full(len(rows), 0 if len(level) else -1)
-    keys, wanted = _keys(level), _keys(rows)
+    largest = max(int(level.max()), int(rows.max()))
+    keys, wanted = _keys(level, largest), _keys(rows, largest)
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.where(keys[at] == wanted, at, -1)
 
 
 def unique_rows(rows: IndexArray) -> IndexArray:
     """The different sets among the rows, which are all of one size, in lexicographic order."""
-    if rows.shape[1] == 0:
+    if rows.shape[1] == 0 or len(rows) == 0:
         return rows[:1]
-    return rows[np.unique(_keys(rows), return_index=True)[1]]
+    return rows[np.unique(_keys(rows, int(rows.max())), return_index=True)[1]]
 
 
 def _append_larger(level: IndexArray, d: int) -> IndexArray:
@@ -253,10 +275,16 @@ def _append_larger(level: IndexArray, d: int) -> IndexArray:
     return out
 
 
-def _keys(rows: IndexArray) -> npt.NDArray[np.bytes_]:
-    """One byte string a row, which sorts as the row does."""
-    big_endian = rows.astype(rows.dtype.newbyteorder(">"), order="C")
-    return big_endian.view(f"S{rows.dtype.itemsize * rows.shape[1]}").ravel()
+def _keys(rows: IndexArray, largest: int) -> npt.NDArray[Any]:
+    """One number a row (or a byte string, if a number would be too long), which sorts as the row does."""
+    bits = max(largest.bit_length(), 1)
+    if bits * rows.shape[1] > WORD:
+        big_endian = rows.astype(rows.dtype.newbyteorder(">"), order="C")
+        return big_endian.view(f"S{rows.dtype.itemsize * rows.shape[1]}").ravel()
+    keys = rows[:, 0].astype(np.uint64)
+    for column in rows.T[1:]:
+        keys = (keys << np.uint64(bits)) | column
+    return keys
 
 
 def grow_candidates(level: IndexArray) -> IndexArray:

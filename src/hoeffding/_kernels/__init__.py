@@ -14,13 +14,14 @@ watch; solve, synthesize and project come to ``3**d``.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
 
 from hoeffding._kernels import _native, reference
+from hoeffding._kernels.reference import Tables
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -138,7 +139,7 @@ def shattered_in_table(support: BoolArray) -> BoolArray:
     return shattered.view(np.bool_)
 
 
-def sum_over_sets(
+def sum_over_sets(  # noqa: PLR0913, PLR0917  # one argument for each thing summed
     columns: npt.NDArray[np.uint64],
     rows: int,
     planes: npt.NDArray[np.uint64] | None,
@@ -147,6 +148,7 @@ def sum_over_sets(
     max_size: int,
     target_size: int,
     threads: int,
+    only: Sequence[npt.NDArray[np.int32]] | None = None,
 ) -> list[SetSums]:
     """Of every set of 1 to ``max_size`` columns that are all one in some row, the sums over these rows.
 
@@ -157,6 +159,7 @@ def sum_over_sets(
     planes : bit planes of integer weights, shape (planes, words), or None
     real : real weights, shape (rows,), or None; with neither, every row weighs one
     targets : (m, rows), summed for sets of at most ``target_size`` columns
+    only : the sets of a closed family by size, (n_s, s) in lexicographic order; by default all sets are looked at
 
     Returns
     -------
@@ -164,8 +167,9 @@ def sum_over_sets(
     of rows), their sums of real weights (empty if the weights are not real), their sums of targets ``(count, m)``
     """
     if active() == "reference":
-        return reference.sum_over_sets(columns, rows, planes, real, targets, max_size, target_size)
-    return _native.sum_over_sets(active(), columns, rows, planes, real, targets, max_size, target_size, threads)
+        return reference.sum_over_sets(columns, rows, planes, real, targets, max_size, target_size, only)
+    family = None if only is None else list(only)
+    return _native.sum_over_sets(active(), columns, rows, planes, real, targets, family, max_size, target_size, threads)
 
 
 def union_matrix(
@@ -195,6 +199,44 @@ def rows_of_sets(
     starts = np.concatenate([[0], np.cumsum(counts)])
     out = np.empty(starts[-1], np.int32)
     _native.rows_of_sets(columns, rows, sets, starts, out, threads)
+    return out
+
+
+def least_norm(p: FloatArray, threads: int) -> FloatArray:
+    """Coefficients c_T with ``chi_S = sum_T c_T psi_T`` at the observed cells of S, for tables ``p`` ``(k, 2**s)``.
+
+    T runs through the subsets of S (indexed like cells); those that are not shattered get zero. Of all combinations
+    the one of least ``sum_T c_T^2 |psi_T|^2``.
+    """
+    if active() == "reference":
+        return reference.least_norm(p)
+    out = np.empty_like(p)
+    _native.least_norm(p, out, threads)
+    return out
+
+
+def lookup(columns: npt.NDArray[np.uint64], rows: int, tables: Tables, threads: int) -> FloatArray:
+    """Sums of tables at rows, shape ``(rows, n_targets, m)``: ``sum_S w_S f_S(x_S)`` for every target."""
+    if active() == "reference":
+        return reference.lookup(columns, rows, tables)
+    out = np.empty((rows, tables.n_targets, tables.tables.shape[1]))
+    _native.lookup(
+        active(),
+        columns,
+        rows,
+        tables.set_starts,
+        tables.set_features,
+        tables.set_block,
+        tables.table_starts,
+        tables.tables,
+        tables.target_starts,
+        tables.targets,
+        tables.weights,
+        tables.block_starts,
+        tables.block_features,
+        out,
+        threads,
+    )
     return out
 
 

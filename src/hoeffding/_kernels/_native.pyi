@@ -43,6 +43,7 @@ def sum_over_sets(
     planes: npt.NDArray[np.uint64] | None,
     real: npt.NDArray[np.float64] | None,
     targets: npt.NDArray[np.float64],
+    only: list[npt.NDArray[np.int32]] | None,
     max_size: int,
     target_size: int,
     threads: int,
@@ -61,6 +62,24 @@ def rows_of_sets(
     sets: npt.NDArray[np.int32],
     starts: npt.NDArray[np.int64],
     out: npt.NDArray[np.int32],
+    threads: int,
+) -> None: ...
+def least_norm(p: npt.NDArray[np.float64], out: npt.NDArray[np.float64], threads: int) -> None: ...
+def lookup(
+    isa: str,
+    columns: npt.NDArray[np.uint64],
+    rows: int,
+    set_starts: npt.NDArray[np.int64],
+    set_features: npt.NDArray[np.int32],
+    set_block: npt.NDArray[np.int32],
+    table_starts: npt.NDArray[np.int64],
+    tables: npt.NDArray[np.float64],
+    target_starts: npt.NDArray[np.int64],
+    targets: npt.NDArray[np.int32],
+    weights: npt.NDArray[np.float64],
+    block_starts: npt.NDArray[np.int64],
+    block_features: npt.NDArray[np.int32],
+    out: npt.NDArray[np.float64],
     threads: int,
 ) -> None: ...
 def descend(

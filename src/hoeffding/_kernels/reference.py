@@ -11,6 +11,8 @@ A set is the flat index of its indicator vector in a cube of shape ``(2,) * d``:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -152,6 +154,7 @@ def sum_over_sets(
     targets: FloatArray,
     max_size: int,
     target_size: int,
+    only: Sequence[npt.NDArray[np.int32]] | None = None,
 ) -> list[SetSums]:
     bits = unpack(columns, rows)
     integers, weights = np.ones(rows, np.int64), np.zeros((0, rows)) if real is None else real[None]
@@ -159,7 +162,8 @@ def sum_over_sets(
         integers = (unpack(planes, rows) << np.arange(len(planes))[:, None]).sum(axis=0)
     out = []
     for size in range(1, max_size + 1):
-        found = [(s, z) for s in combinations(range(len(bits)), size) if (z := bits[list(s)].prod(axis=0)).any()]
+        candidates = combinations(range(len(bits)), size) if only is None else only[size].tolist()
+        found = [(s, z) for s in candidates if (z := bits[list(s)].prod(axis=0)).any()]
         sets = np.array([s for s, _ in found], np.int32).reshape(len(found), size)
         Z = np.array([z for _, z in found], np.int64).reshape(len(found), rows)
         summed = (Z @ targets.T) if size <= target_size else np.zeros((0, len(targets)))
@@ -180,6 +184,62 @@ def rows_of_sets(columns: npt.NDArray[np.uint64], rows: int, sets: npt.NDArray[n
     bits = unpack(columns, rows)
     found = [np.flatnonzero(bits[s].all(axis=0)) for s in sets]
     return np.concatenate([np.zeros(0, np.int32), *found]).astype(np.int32)
+
+
+def least_norm(p: FloatArray) -> FloatArray:
+    n_cells = p.shape[1]
+    out = np.zeros_like(p)
+    for p_S, c in zip(p, out, strict=True):
+        seen = np.flatnonzero(p_S)
+        shattered, columns, norms = [], [], []
+        for T in range(n_cells):
+            p_T = np.bincount(seen & T, p_S[seen], n_cells)
+            if not (p_T[subsets_of(T)] > 0).all():
+                continue
+            psi = parities(n_cells)[seen & T] / (2 ** T.bit_count() * p_T[seen & T])
+            shattered.append(T)
+            norms.append(np.sqrt(p_S[seen] @ psi**2))
+            columns.append(psi / norms[-1])
+        root = np.sqrt(p_S[seen])
+        A = root[:, None] * np.stack(columns, axis=1)
+        gamma = np.linalg.lstsq(A, root * parities(n_cells)[seen], rcond=1e-12)[0]
+        c[shattered] = gamma / norms
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Tables of sets of features, m numbers a cell, and the targets that each set counts for.
+
+    Set j has the features ``set_features[set_starts[j] : set_starts[j + 1]]``, in increasing order, and the rows of
+    ``tables`` from ``table_starts[j]`` on; the first feature is the highest bit of the index of a cell. It counts for
+    ``targets[target_starts[j] : target_starts[j + 1]]`` with their ``weights``, and lies in a block of features, of
+    which only the speed depends.
+    """
+
+    n_targets: int
+    set_starts: IntArray
+    set_features: npt.NDArray[np.int32]
+    set_block: npt.NDArray[np.int32]
+    table_starts: IntArray
+    tables: FloatArray
+    target_starts: IntArray
+    targets: npt.NDArray[np.int32]
+    weights: FloatArray
+    block_starts: IntArray
+    block_features: npt.NDArray[np.int32]
+
+
+def lookup(columns: npt.NDArray[np.uint64], rows: int, tables: Tables) -> FloatArray:
+    bits = unpack(columns, rows)
+    out = np.zeros((rows, tables.n_targets, tables.tables.shape[1]))
+    for j in range(len(tables.set_block)):
+        cell = np.zeros(rows, np.int64)
+        for i in tables.set_features[tables.set_starts[j] : tables.set_starts[j + 1]]:
+            cell = 2 * cell + bits[i]
+        for e in range(tables.target_starts[j], tables.target_starts[j + 1]):
+            out[:, tables.targets[e]] += tables.weights[e] * tables.tables[tables.table_starts[j] + cell]
+    return out
 
 
 def descend(

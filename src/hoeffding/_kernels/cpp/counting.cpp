@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
+
+#include "parallel.hpp"
 
 namespace hfd {
 namespace {
 
 using Word = std::uint64_t;
+
+constexpr std::size_t kBlock = 256;  // sets a thread takes at a time
 
 // The rows of one set: all words, or only those that are not zero once these are few.
 struct RowSet {
@@ -17,28 +22,62 @@ struct RowSet {
   bool sparse = false;
 };
 
+// A closed family as a tree: the children of a set are the sets that continue it by one feature.
+class Trie {
+ public:
+  explicit Trie(const Levels& family) : sets_(family.sets) {
+    for (std::size_t size = 1; size + 1 < family.sets.size(); ++size) {
+      const std::int32_t *parents = family.sets[size], *sets = family.sets[size + 1];
+      std::vector<std::size_t> first{0};
+      std::size_t child = 0;
+      for (std::size_t j = 0; j < family.counts[size]; ++j) {
+        while (child < family.counts[size + 1] &&
+               std::equal(parents + j * size, parents + (j + 1) * size, sets + child * (size + 1)))
+          ++child;
+        first.push_back(child);
+      }
+      first_child_.push_back(std::move(first));
+    }
+  }
+
+  std::size_t begin(int size, std::size_t set) const { return first_child_[static_cast<std::size_t>(size - 1)][set]; }
+  std::size_t end(int size, std::size_t set) const { return begin(size, set + 1); }
+  std::int32_t last(int size, std::size_t set) const {
+    const auto width = static_cast<std::size_t>(size);
+    return sets_[width][set * width + width - 1];
+  }
+
+ private:
+  std::vector<const std::int32_t*> sets_;
+  std::vector<std::vector<std::size_t>> first_child_;
+};
+
 class Counter {
  public:
-  Counter(const Kernels& kernels, const Rows& rows, const Weights& weights, int max_size, int target_size,
-          Runtime runtime)
-      : kernels_(kernels), r_(rows), w_(weights), max_size_(max_size), target_size_(target_size), runtime_(runtime),
+  Counter(const Kernels& kernels, const Rows& rows, const Weights& weights, const Trie* only, int max_size,
+          int target_size, Runtime runtime)
+      : kernels_(kernels), r_(rows), w_(weights), only_(only), max_size_(max_size), target_size_(target_size),
+        runtime_(runtime),
         levels(static_cast<std::size_t>(max_size)), path_(static_cast<std::size_t>(max_size)),
         stack_(static_cast<std::size_t>(max_size)) {}
 
-  void run(std::int32_t first) {
+  // All sets that begin with this feature, or with this set of size one.
+  void run(std::size_t root) {
+    const std::int32_t first = only_ == nullptr ? static_cast<std::int32_t>(root) : only_->last(1, root);
     RowSet& rows = stack_[0];
     rows.dense = column(first);
     const std::uint64_t count = kernels_.linear->and_count(rows.dense, rows.dense, nullptr, r_.words);
     if (count == 0) return;
     path_[0] = first;
     record(1, rows, count);
-    if (max_size_ > 1) extend(1, first, rows);
+    if (max_size_ > 1) extend(1, first, root, rows);
   }
 
  private:
   const Kernels& kernels_;
   const Rows& r_;
   const Weights& w_;
+  const Trie* only_;
   int max_size_, target_size_;
   Runtime runtime_;
 
@@ -51,16 +90,22 @@ class Counter {
 
   const Word* column(std::int32_t i) const { return r_.columns + static_cast<std::size_t>(i) * r_.words; }
 
-  void extend(int size, std::int32_t last, const RowSet& parent) {
-    for (std::int32_t j = last + 1; j < static_cast<std::int32_t>(r_.d); ++j) {
-      if (runtime_.stop()) return;
-      RowSet& rows = stack_[static_cast<std::size_t>(size)];
-      const std::uint64_t count = intersect(parent, column(j), size + 1, rows);
-      if (count == 0) continue;
-      path_[static_cast<std::size_t>(size)] = j;
-      record(size + 1, rows, count);
-      if (size + 1 < max_size_) extend(size + 1, j, rows);
-    }
+  void extend(int size, std::int32_t last, std::size_t set, const RowSet& parent) {
+    if (only_ == nullptr)
+      for (std::int32_t j = last + 1; j < static_cast<std::int32_t>(r_.d) && !runtime_.stop(); ++j)
+        visit(size, j, 0, parent);
+    else
+      for (std::size_t c = only_->begin(size, set); c < only_->end(size, set) && !runtime_.stop(); ++c)
+        visit(size, only_->last(size + 1, c), c, parent);
+  }
+
+  void visit(int size, std::int32_t j, std::size_t set, const RowSet& parent) {
+    RowSet& rows = stack_[static_cast<std::size_t>(size)];
+    const std::uint64_t count = intersect(parent, column(j), size + 1, rows);
+    if (count == 0) return;
+    path_[static_cast<std::size_t>(size)] = j;
+    record(size + 1, rows, count);
+    if (size + 1 < max_size_) extend(size + 1, j, set, rows);
   }
 
   // The rows of the parent where the column is one; kept only if somebody needs them.
@@ -163,31 +208,18 @@ std::int64_t find(const Levels& family, const std::int32_t* set, std::size_t siz
   return -1;
 }
 
-// body(i) for i = 0 .. count - 1, shared between threads.
-template <class Body>
-void parallel_for(Runtime runtime, int threads, std::size_t count, Body body) {
-  runtime.for_each(
-      threads, count, [](void* data, std::size_t i) { (*static_cast<Body*>(data))(i); }, &body);
-}
-
-// The same for ranges [begin, end) of up to 256 items.
-template <class Body>
-void parallel_blocks(Runtime runtime, int threads, std::size_t count, Body body) {
-  constexpr std::size_t block = 256;
-  parallel_for(runtime, threads, (count + block - 1) / block, [&](std::size_t k) {
-    if (!runtime.stop()) body(k * block, std::min(count, (k + 1) * block));
-  });
-}
-
 }  // namespace
 
-std::vector<LevelSums> sum_over_sets(const Kernels& kernels, const Rows& rows, const Weights& weights, int max_size,
-                                     int target_size, int threads, Runtime runtime) {
-  std::vector<std::vector<LevelSums>> parts(rows.d);
-  parallel_for(runtime, threads, rows.d, [&](std::size_t first) {
-    Counter counter(kernels, rows, weights, max_size, target_size, runtime);
-    counter.run(static_cast<std::int32_t>(first));
-    parts[first] = std::move(counter.levels);
+std::vector<LevelSums> sum_over_sets(const Kernels& kernels, const Rows& rows, const Weights& weights,
+                                     const Levels* only, int max_size, int target_size, int threads, Runtime runtime) {
+  std::optional<Trie> trie;
+  if (only != nullptr) trie.emplace(*only);
+  const std::size_t n_roots = only == nullptr ? rows.d : only->counts.size() > 1 ? only->counts[1] : 0;
+  std::vector<std::vector<LevelSums>> parts(n_roots);
+  parallel_for(runtime, threads, n_roots, [&](std::size_t root) {
+    Counter counter(kernels, rows, weights, trie ? &*trie : nullptr, max_size, target_size, runtime);
+    counter.run(root);
+    parts[root] = std::move(counter.levels);
   });
   std::vector<LevelSums> out(static_cast<std::size_t>(max_size));
   for (const auto& part : parts)
@@ -244,7 +276,7 @@ void union_matrix(const Levels& family, const Levels& occurring, const std::vect
   };
 
   for (std::size_t size = 0; size < occurring.sets.size(); ++size)
-    parallel_blocks(runtime, threads, occurring.counts[size], [&](std::size_t begin, std::size_t end) {
+    parallel_blocks(runtime, threads, occurring.counts[size], kBlock, [&](std::size_t begin, std::size_t end) {
       for (std::size_t j = begin; j < end; ++j) enter(occurring.sets[size] + j * size, size, values[size][j]);
     });
 }
@@ -252,7 +284,7 @@ void union_matrix(const Levels& family, const Levels& occurring, const std::vect
 void rows_of_sets(const Rows& rows, const std::int32_t* sets, std::size_t count, int size, const std::int64_t* starts,
                   std::int32_t* out, int threads, Runtime runtime) {
   const auto width = static_cast<std::size_t>(size);
-  parallel_blocks(runtime, threads, count, [&](std::size_t begin, std::size_t end) {
+  parallel_blocks(runtime, threads, count, kBlock, [&](std::size_t begin, std::size_t end) {
     for (std::size_t j = begin; j < end; ++j) {
       std::int32_t* next = out + starts[j];
       for (std::size_t v = 0; v < rows.words; ++v) {

@@ -31,18 +31,18 @@ struct LevelSums {
   std::vector<double> targets;        // count x m, for sizes up to target_size
 };
 
-// sizes 1 .. max_size; targets are summed for sizes up to target_size.
-std::vector<LevelSums> sum_over_sets(const Kernels& kernels, const Rows& rows, const Weights& weights, int max_size,
-                                     int target_size, int threads, Runtime runtime);
-
-// Packs an n x d table of bytes 0 and 1 into columns (d x words, padding zero on entry).
-void pack_columns(const std::uint8_t* rows, std::size_t n, std::size_t d, std::uint64_t* columns, std::size_t words);
-
 // A down-closed family by level: sets[s] is count[s] x s, in lexicographic order.
 struct Levels {
   std::vector<const std::int32_t*> sets;
   std::vector<std::size_t> counts;
 };
+
+// Of the sets of `only`, or of all (null): sizes 1 .. max_size; targets are summed for sizes up to target_size.
+std::vector<LevelSums> sum_over_sets(const Kernels& kernels, const Rows& rows, const Weights& weights,
+                                     const Levels* only, int max_size, int target_size, int threads, Runtime runtime);
+
+// Packs an n x d table of bytes 0 and 1 into columns (d x words, padding zero on entry).
+void pack_columns(const std::uint8_t* rows, std::size_t n, std::size_t d, std::uint64_t* columns, std::size_t words);
 
 // M[a, b] = value of the union of sets a and b of the family, 0 if the union does not occur; M is zero on entry.
 // `occurring` holds all sets that occur up to twice the order, values[s] one number for each set of size s.

@@ -34,6 +34,13 @@ struct LinearKernels {
   // Returns the number of ones in a & b, and stores a & b if out is not null.
   std::uint64_t (*and_count)(const std::uint64_t* a, const std::uint64_t* b, std::uint64_t* out, std::size_t words);
 
+  // The cell of each row: the bits of these columns (bits is features x rows, one byte each), the first the highest.
+  void (*cells)(const std::uint8_t* bits, std::size_t rows, const std::int32_t* features, std::size_t size,
+                std::uint32_t* out);
+
+  // sums[r] += table[cell[r]].
+  void (*add_entries)(const double* table, const std::uint32_t* cell, std::size_t rows, double* sums);
+
   // So many sweeps; returns the largest squared step of the last one, in units of the objective.
   double (*descend)(const Descent& state, std::size_t sweeps, Runtime runtime);
 };

@@ -1,5 +1,5 @@
-// Kernels of the regression engine whose speed depends on the instruction set: counting common rows, and coordinate
-// descent on a Gram matrix.
+// Kernels on rows and on a Gram matrix whose speed depends on the instruction set: counting common rows, looking up
+// tables, coordinate descent.
 
 #include "isa.hpp"
 #include "tiles.hpp"
@@ -33,6 +33,18 @@ std::uint64_t and_count(const std::uint64_t* a, const std::uint64_t* b, std::uin
   return count;
 }
 
+void cells(const std::uint8_t* bits, Index rows, const std::int32_t* features, Index size, std::uint32_t* out) {
+  for (Index r = 0; r < rows; ++r) out[r] = 0;
+  for (Index i = 0; i < size; ++i) {
+    const std::uint8_t* column = bits + static_cast<Index>(features[i]) * rows;
+    for (Index r = 0; r < rows; ++r) out[r] = 2 * out[r] + column[r];
+  }
+}
+
+void add_entries(const double* table, const std::uint32_t* cell, Index rows, double* sums) {
+  for (Index r = 0; r < rows; ++r) sums[r] += table[cell[r]];
+}
+
 // Minimises 1/2 b'Gb - m'b + sum_j (l1_j |b_j| + l2_j b_j^2 / 2) over one coordinate after the other, where
 // q = m - G b is kept up to date. Returns the largest |change of b_j| sqrt(G_jj + l2_j) in the last sweep.
 double descend(const Descent& s, Index sweeps, Runtime runtime) {
@@ -62,7 +74,7 @@ double descend(const Descent& s, Index sweeps, Runtime runtime) {
 }  // namespace
 
 extern const LinearKernels kLinearKernels;
-const LinearKernels kLinearKernels = {&and_count, &descend};
+const LinearKernels kLinearKernels = {&and_count, &cells, &add_entries, &descend};
 
 }  // namespace HFD_ISA
 }  // namespace hfd

@@ -14,6 +14,8 @@
 
 #include "counting.hpp"
 #include "isa.hpp"
+#include "least_norm.hpp"
+#include "lookup.hpp"
 #include "runtime_state.hpp"
 #include "shattered.hpp"
 
@@ -157,13 +159,16 @@ NB_MODULE(_native, module) {
       "sum_over_sets",
       [](const std::string& isa, Array<const std::uint64_t> columns, std::size_t rows,
          std::optional<Array<const std::uint64_t>> planes, std::optional<Array<const double>> real,
-         Array<const double> targets, int max_size, int target_size, int threads) {
+         Array<const double> targets, const std::optional<ArrayList>& only, int max_size, int target_size,
+         int threads) {
         const Kernels& k = kernels(isa);
+        const Levels family = only ? levels(*only) : Levels{};
         const Weights weights{planes ? planes->data() : nullptr, planes ? planes->shape(0) : 0,
                               real ? real->data() : nullptr, targets.data(), targets.shape(0)};
         std::vector<LevelSums> sums;
         run([&](Runtime rt) {
-          sums = sum_over_sets(k, bit_rows(columns, rows), weights, max_size, target_size, threads, rt);
+          sums = sum_over_sets(k, bit_rows(columns, rows), weights, only ? &family : nullptr, max_size, target_size,
+                               threads, rt);
         });
         nb::list out;
         for (std::size_t s = 0; s < sums.size(); ++s) {
@@ -177,7 +182,8 @@ NB_MODULE(_native, module) {
         }
         return out;
       },
-      nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
+      nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg().none(), nb::arg(),
+      nb::arg(), nb::arg());
 
   module.def("pack_columns", [](Array<const std::uint8_t> rows, Array<std::uint64_t> columns) {
     run([&](Runtime) {
@@ -198,6 +204,25 @@ NB_MODULE(_native, module) {
       rows_of_sets(bit_rows(columns, rows), sets.data(), sets.shape(0), static_cast<int>(sets.shape(1)), starts.data(),
                    out.data(), threads, rt);
     });
+  });
+
+  module.def("least_norm", [](Array<const double> p, Array<double> out, int threads) {
+    run([&](Runtime rt) { least_norm(p.data(), p.shape(0), p.shape(1), out.data(), threads, rt); });
+  });
+
+  module.def("lookup", [](const std::string& isa, Array<const std::uint64_t> columns, std::size_t rows,
+                          Array<const std::int64_t> set_starts, Array<const std::int32_t> set_features,
+                          Array<const std::int32_t> set_block, Array<const std::int64_t> table_starts,
+                          Array<const double> tables, Array<const std::int64_t> target_starts,
+                          Array<const std::int32_t> targets, Array<const double> weights,
+                          Array<const std::int64_t> block_starts, Array<const std::int32_t> block_features,
+                          Array<double> out, int threads) {
+    const Kernels& k = kernels(isa);
+    const Tables t{set_block.shape(0),   block_starts.shape(0) - 1, out.shape(1),      out.shape(2),
+                   set_starts.data(),    set_features.data(),       set_block.data(),  table_starts.data(),
+                   tables.data(),        target_starts.data(),      targets.data(),    weights.data(),
+                   block_starts.data(),  block_features.data()};
+    run([&](Runtime rt) { lookup(k, bit_rows(columns, rows), t, out.data(), threads, rt); });
   });
 
   module.def("descend", [](const std::string& isa, Array<const double> gram, Array<const double> l1,
