@@ -131,13 +131,60 @@ def test_moments_of_a_family_are_a_selection_of_all_moments(kind, rows, seed, sh
     everything = Moments.from_chunk(rows, y, w, like=origin(rows, y, order=k))
     chosen = [s for s in all_subsets(range(d), k) if rng.random() < share]
     family = SubsetFamily.from_subsets(d, [(), *chosen]).closure()
-    some = Moments.of_family(BitMatrix.from_rows(rows), y, w, family, like=everything)
+    some = Moments.of_family(BitMatrix.from_rows(rows), family, y, w, like=everything)
     kept = np.array([s in family for s in everything.sets])
     assert list(some.sets) == [s for s in everything.sets if s in family]
     np.testing.assert_array_equal(some.counts, everything.counts[kept])
     np.testing.assert_array_equal(some.masses, everything.masses[kept])
     np.testing.assert_array_equal(some.targets, everything.targets[kept[: len(everything.targets)]])
     np.testing.assert_array_equal(some.targets_of(family), everything.targets_of(family))
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+@given(rows=bit_rows(max_n=70, max_d=8), seed=seeds, largest=st.integers(0, 8))
+def test_counts_of_a_family_alone_know_the_marginals_of_its_sets_of_any_size(kind, rows, seed, largest):
+    rng, (n, d) = np.random.default_rng(seed), rows.shape
+    w = weights_of(rng, kind, n)
+    drawn = [rng.permutation(d)[: rng.integers(0, min(largest, d) + 1)] for _ in range(5)]
+    family = SubsetFamily.from_subsets(d, drawn).closure()
+    moments = Moments.of_family(BitMatrix.from_rows(rows), family, sample_weight=w)
+    assert moments.targets.shape == (len(moments.low), 0) and moments.only == family
+    empirical = Empirical(rows, w)
+    for size, level in enumerate(family.levels):
+        got = Counted(moments).marginals(level)
+        assert got.shape == (len(level), 2**size)
+        for s, p in zip(level.tolist(), got, strict=True):
+            wanted = empirical.marginal(s).ravel()
+            np.testing.assert_array_equal(p == 0, wanted == 0)
+            np.testing.assert_allclose(p, wanted, rtol=0, atol=0 if kind != "real" else n * EPS)
+
+
+@given(rows=bit_rows(max_n=70, min_d=2), seed=seeds)
+def test_moments_of_a_family_add_up_over_chunks(rows, seed):
+    rng, (n, d) = np.random.default_rng(seed), rows.shape
+    y, family = targets_of(rng, n), SubsetFamily.from_subsets(d, [rng.permutation(d)[:4], [0]]).closure()
+    whole = Moments.of_family(rows, family, y, like=origin(rows, y))
+    first, *others = [Moments.of_family(rows[at], family, y[at], like=whole) for at in pieces(rng, n)]
+    assert_same(sum(others, start=first), whole)
+
+
+def test_a_family_that_cannot_be_counted_is_refused_and_what_was_not_counted_is_not_given():
+    family = SubsetFamily.from_subsets(3, [(), (0,), (1,), (0, 1)])
+    some = Moments.of_family(X, family)
+    for level in ([[0, 2]], [[0, 1], [1, 2]]):
+        with pytest.raises(ValueError, match=r"subset=\(\d, 2\): only the sets of the family were counted"):
+            some.over_cells(np.array(level, np.uint8), some.counts)
+    with pytest.raises(ValueError, match="not closed"):
+        Moments.of_family(X, SubsetFamily.from_subsets(3, [(), (0,), (0, 1)]))
+    with pytest.raises(ValueError, match="family: is empty"):
+        Moments.of_family(X, SubsetFamily.from_subsets(3, []))
+    with pytest.raises(ValueError, match="family: of 4 features, but X has 3"):
+        Moments.of_family(X, SubsetFamily.up_to_order(4, 1))
+    other = Moments.of_family(X, SubsetFamily.up_to_order(3, 2), like=some)
+    with pytest.raises(ValueError, match="another family of sets; build all chunks with of_family and the same"):
+        some + other
+    with pytest.raises(ValueError, match="like: holds the moments of a family only"):
+        Moments.from_chunk(X, Y, like=some)
 
 
 # -- sums of sums -----------------------------------------------------------------------------------------------------
@@ -305,7 +352,7 @@ def test_what_was_not_counted_is_refused():
     with pytest.raises(ValueError, match="order=3: only sets of up to 2 features were counted"):
         counted.shattered(3)
     family = SubsetFamily.from_subsets(3, [(), (0,), (1,), (0, 1)])
-    some = Counted(Moments.of_family(BitMatrix.from_rows(X), Y[:, None], None, family, like=BASE))
+    some = Counted(Moments.of_family(X, family, Y, like=BASE))
     np.testing.assert_array_equal(some.marginal((0, 1)), Empirical(X).marginal((0, 1)))
     with pytest.raises(ValueError, match=r"subset=\(0, 2\): only the sets of the family were counted"):
         some.marginal((0, 2))

@@ -96,23 +96,72 @@ class Moments:
         count_order : int, optional
             Count sets of at most so many bits; by default 2k, which a Gram matrix of sets of k needs.
         """
-        bits = X if isinstance(X, BitMatrix) else BitMatrix.from_rows(X)
-        targets = as_real("y", y).reshape(len(np.asarray(y)), -1)
-        n, d = bits.n_rows, bits.n_features
-        if len(targets) != n:
-            raise ValueError(f"y: expected one value per row, {n}, got {len(targets)}")
-        if not np.isfinite(targets).all():
-            raise ValueError("y: must be finite, got NaN or infinite values")
+        if like is not None and like.only is not None:
+            raise ValueError("like: holds the moments of a family only; build its chunks with Moments.of_family")
+        chunk = _Chunk.read(X, y, sample_weight)
+        d = chunk.bits.n_features
         k = as_order(order, d) if like is None else like.order
-        w = None if sample_weight is None else as_weights("sample_weight", sample_weight, n)
-        if w is not None and not w.all():  # rows of weight zero are not there
-            bits, targets, w = bits.select(w > 0), targets[w > 0], w[w > 0]
-            n = bits.n_rows
-        flip = 2 * bits.ones() > n if like is None else like.flip
-        offset = np.average(targets, axis=0, weights=w) if like is None else like.offset
+        largest = min(2 * k if count_order is None else count_order, d) if like is None else like.count_order
+        return cls._sum(chunk, like, k, largest, None, n_jobs)
+
+    @classmethod
+    def of_family(
+        cls,
+        X: Any,
+        family: SubsetFamily,
+        y: npt.ArrayLike | None = None,
+        sample_weight: npt.ArrayLike | None = None,
+        *,
+        like: Moments | None = None,
+        n_jobs: int = -1,
+    ) -> Moments:
+        """Sum over the rows of one chunk, for the sets of a closed family only.
+
+        Without ``y`` this is counting: what the marginals of these sets need, whatever their size. Use it where the
+        family is known before the data are, as with the sets of features on the paths of decision trees:
+        ``Counted(Moments.of_family(X, family)).marginals(family.levels[s])`` are all pmfs of the sets of size s.
+
+        Parameters
+        ----------
+        X : BitMatrix, array, data frame or scipy sparse matrix, shape (n, d)
+        family : SubsetFamily
+            Closed: every subset of its sets is in it.
+        y : array-like, shape (n,) or (n, m), optional
+            By default there are no targets (m = 0).
+        sample_weight : array-like, shape (n,), optional
+            Integers (of any dtype) are summed exactly.
+        like : Moments, optional
+            Moments of the same rows, or those this chunk will be added to; gives recoding and offset.
+
+        Examples
+        --------
+        >>> from hoeffding import Moments, SubsetFamily
+        >>> family = SubsetFamily.from_subsets(3, [(0, 2)]).closure()
+        >>> moments = Moments.of_family([[0, 1, 0], [1, 1, 0], [1, 0, 1], [0, 0, 1]], family)
+        >>> moments.cell_masses(family.levels[2])
+        array([[0.25, 0.25, 0.25, 0.25]])
+        """
+        chunk = _Chunk.read(X, y, sample_weight)
+        if family.d != chunk.bits.n_features:
+            raise ValueError(f"family: of {family.d} features, but X has {chunk.bits.n_features}")
+        if len(family) == 0:
+            raise ValueError("family: is empty; it must hold at least the empty set")
+        _ = family.subset_positions  # refuses a family that is not closed
+        return cls._sum(chunk, like, family.order, family.order, family, n_jobs)
+
+    @classmethod
+    def _sum(
+        cls, chunk: _Chunk, like: Moments | None, k: int, largest: int, only: SubsetFamily | None, n_jobs: int
+    ) -> Moments:
+        bits, targets, w = chunk.bits, chunk.targets, chunk.weights
+        n, d = bits.n_rows, bits.n_features
         if like is not None and (len(like.flip) != d or len(like.offset) != targets.shape[1]):
             raise ValueError("like: has another number of features or targets than this chunk")
-        largest = min(2 * k if count_order is None else count_order, d) if like is None else like.count_order
+        flip, offset = 2 * bits.ones() > n, np.zeros(targets.shape[1])
+        if targets.size:
+            offset = np.average(targets, axis=0, weights=w)
+        if like is not None:
+            flip, offset = like.flip, like.offset
         centred = targets - offset
         weighted = centred if w is None else centred * w[:, None]
         real = w is not None and not np.array_equal(w, np.floor(w))
@@ -126,6 +175,7 @@ class Moments:
             largest,
             k,
             n_threads(n_jobs),
+            None if only is None else [np.ascontiguousarray(level, np.int32) for level in only.levels],
         )
         dtype = index_dtype(d)
         levels: list[IndexArray] = [np.zeros((1, 0), dtype), *(s.astype(dtype) for s, *_ in sums)]
@@ -140,36 +190,7 @@ class Moments:
             squares=(weighted * centred).sum(axis=0),
             offset=offset,
             flip=flip,
-        )
-
-    @classmethod
-    def of_family(
-        cls, bits: BitMatrix, targets: FloatArray, weights: FloatArray | None, family: SubsetFamily, *, like: Moments
-    ) -> Moments:
-        """Moments of the sets of a closed family only, with the recoding and offset of ``like``; targets are (n, m)."""
-        recoded = bits.recoded(like.flip)
-        centred = targets - like.offset
-        weighted = centred if weights is None else centred * weights[:, None]
-        occur, counts, masses, sums = [], [], [], []
-        for level in family.levels:
-            n_rows = recoded.count(level)
-            found, n_rows = level[n_rows > 0], n_rows[n_rows > 0]
-            rows = recoded.rows_of(found, n_rows, 1)
-            starts = np.cumsum(n_rows) - n_rows
-            occur.append(found)
-            counts.append(n_rows)
-            sums.append(np.add.reduceat(weighted[rows], starts) if len(found) else np.zeros((0, targets.shape[1])))
-            if weights is not None:
-                masses.append(np.add.reduceat(weights[rows], starts) if len(found) else np.zeros(0))
-        return replace(
-            like,
-            order=family.order,
-            count_order=family.order,
-            sets=SubsetFamily(family.d, tuple(occur)),
-            counts=np.concatenate(counts),
-            weights=np.concatenate(masses) if masses else None,
-            targets=np.concatenate(sums),
-            only=family,
+            only=only,
         )
 
     # -- sums ---------------------------------------------------------------------------------------------------------
@@ -185,6 +206,8 @@ class Moments:
         same = same and np.array_equal(self.flip, other.flip)
         if not (same and np.array_equal(self.offset, other.offset)):
             raise ValueError("moments of another order, recoding or offset; build the chunks with like= the first one")
+        if self.only != other.only:
+            raise ValueError("moments of another family of sets; build all chunks with of_family and the same family")
         if (self.weights is None) != (other.weights is None):
             mine, theirs = (replace(m, weights=m.masses) for m in (self, other))
             return mine._combine(theirs, sign)
@@ -262,18 +285,36 @@ class Moments:
         (n_s, 2**s, ...): the cell with bits (b_0, ..., b_{s-1}) at index b_0 ... b_{s-1} in binary
         """
         size = level.shape[1]
-        out = np.zeros((len(level), 2**size, *values.shape[1:]), values.dtype)
-        for mask in range(2**size):
-            members = [j for j in range(size) if mask >> (size - 1 - j) & 1]
-            if len(members) < len(self.sets.levels):
-                at = find_rows(self.sets.levels[len(members)], level[:, members])
-                found = at >= 0
-                out[found, mask] = values[self.sets.starts[len(members)] + at[found]]
+        at = self._subsets_of(level)
+        out = np.where((at >= 0).reshape(*at.shape, *(1,) * (values.ndim - 1)), values[at], 0)
         by_bit = out.reshape(len(level), *(2,) * size, *values.shape[1:])
         for j in range(size):
-            absent, present = (np.take(by_bit, b, axis=1 + j) for b in (0, 1))
-            by_bit = np.stack([absent - present, present], axis=1 + j)
-        return by_bit.reshape(out.shape)
+            absent, present = np.moveaxis(by_bit, 1 + j, 0)
+            absent -= present
+        return out
+
+    def _subsets_of(self, level: IndexArray) -> IntArray:
+        """Where the subsets of sets of one size are in ``sets``, shape ``(n_s, 2**s)``; -1 where they never occur."""
+        size = level.shape[1]
+        if len(level) and size > self.count_order:
+            subset = tuple(level[0].tolist())
+            raise ValueError(f"subset={subset}: only sets of up to {self.count_order} features were counted")
+        if self.only is None:
+            columns = [
+                self.sets.positions(level[:, [j for j in range(size) if mask >> (size - 1 - j) & 1]])
+                for mask in range(2**size)
+            ]
+            return np.stack(columns, axis=1)
+        at = self.only.positions(level)
+        if len(at) and at.min() < 0:
+            raise ValueError(f"subset={tuple(level[at.argmin()].tolist())}: only the sets of the family were counted")
+        return np.asarray(self._in_sets[self.only.subset_positions[size][at - self.only.starts[size]]])
+
+    @cached_property
+    def _in_sets(self) -> IntArray:
+        """The position in ``sets`` of every set of ``only``, -1 where it never occurs."""
+        assert self.only is not None
+        return np.concatenate([self.sets.positions(level) for level in self.only.levels])
 
     def over_singles(self) -> IntArray:
         """The number of rows with each value of each feature, shape ``(d, 2)``, in recoded bits."""
@@ -332,15 +373,17 @@ class Counted(Measure):
         self.d = moments.n_features
         self.distinct = distinct
 
+    def marginals(self, level: IndexArray) -> FloatArray:
+        """The pmfs of ``X_S`` for sets of one size, shape ``(n_s, s)`` to ``(n_s, 2**s)``.
+
+        The first feature of a set is the highest bit of the number of a cell.
+        """
+        p = self.moments.cell_masses(level)
+        at = np.arange(p.shape[1]) ^ self.moments.flips_of_cells(level)[:, None]
+        return np.asarray(np.take_along_axis(p, at, axis=1))
+
     def _marginal(self, s: tuple[int, ...]) -> FloatArray:
-        if len(s) > self.moments.count_order:
-            raise ValueError(f"subset={s}: only sets of up to {self.moments.count_order} features were counted")
-        if self.moments.only is not None and s not in self.moments.only:
-            raise ValueError(f"subset={s}: only the sets of the family were counted")
-        level = np.array([s], index_dtype(self.d)).reshape(1, len(s))
-        p = self.moments.cell_masses(level)[0]
-        at = np.arange(len(p)) ^ self.moments.flips_of_cells(level)[0]
-        return np.asarray(p[at]).reshape((2,) * len(s))
+        return self.marginals(np.array([s], index_dtype(self.d)).reshape(1, len(s))).reshape((2,) * len(s))
 
     def _sample(self, n: int, rng: np.random.Generator) -> Any:
         raise ValueError("this measure is known through counts only; sample from the rows themselves")
@@ -369,6 +412,29 @@ class Counted(Measure):
         real = "" if self.moments.weights is None else ", real weights"
         counts = f"counts up to {self.moments.count_order} features"
         return f"Counted(d={self.d}, {int(self.moments.counts[0])} {rows}{real}, {counts})"
+
+
+@dataclass(frozen=True, eq=False)
+class _Chunk:
+    """Checked rows, targets ``(n, m)`` and weights; rows of weight zero are left out."""
+
+    bits: BitMatrix
+    targets: FloatArray
+    weights: FloatArray | None
+
+    @classmethod
+    def read(cls, X: Any, y: npt.ArrayLike | None, sample_weight: npt.ArrayLike | None) -> _Chunk:
+        bits = X if isinstance(X, BitMatrix) else BitMatrix.from_rows(X)
+        n = bits.n_rows
+        targets = np.zeros((n, 0)) if y is None else as_real("y", y).reshape(len(np.asarray(y)), -1)
+        if len(targets) != n:
+            raise ValueError(f"y: expected one value per row, {n}, got {len(targets)}")
+        if not np.isfinite(targets).all():
+            raise ValueError("y: must be finite, got NaN or infinite values")
+        w = None if sample_weight is None else as_weights("sample_weight", sample_weight, n)
+        if w is None or w.all():
+            return cls(bits, targets, w)
+        return cls(bits.select(w > 0), targets[w > 0], w[w > 0])
 
 
 def _bit_planes(w: IntArray) -> npt.NDArray[np.uint64]:

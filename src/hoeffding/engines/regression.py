@@ -239,12 +239,12 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
             active = beta[family.starts[size] - 1 : family.starts[size + 1] - 1].any(axis=1)
             candidates = grow_candidates(family.levels[size][active])
             trial = SubsetFamily(bits.n_features, (*family.levels, candidates))
-            moments = Moments.of_family(bits, targets, weights, trial, like=moments)
+            moments = Moments.of_family(bits, trial, targets, weights, like=moments, n_jobs=self.n_jobs)
             alive = (moments.over_cells(candidates, moments.counts) >= self.min_count).all(axis=1)
             family = self._within_budget(
                 SubsetFamily(bits.n_features, (*family.levels, candidates[alive])), moments, residual
             )
-            moments = Moments.of_family(bits, targets, weights, family, like=moments)
+            moments = Moments.of_family(bits, family, targets, weights, like=moments, n_jobs=self.n_jobs)
         return self
 
     def _within_budget(self, family: SubsetFamily, moments: Moments, residual: Residual) -> SubsetFamily:
