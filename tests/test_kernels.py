@@ -282,3 +282,67 @@ def test_descent_does_not_depend_on_the_instructions():
         results.append(np.concatenate([beta, q, [largest]]))
     for result in results[1:]:
         np.testing.assert_array_equal(result, results[0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("d", [1, 2, 4])
+def test_least_norm(implementation, kind, d):
+    rng = np.random.default_rng([d, KINDS.index(kind)])
+    p = np.stack([make_pmf(kind, d, rng).ravel() for _ in range(5)])
+    wanted, found = reference.least_norm(p), _kernels.least_norm(p, 2)
+    for p_S, c in zip(p, found, strict=True):
+        seen = np.flatnonzero(p_S)
+        psi = np.zeros((len(seen), 2**d))
+        for T in np.flatnonzero(c):
+            p_T = np.bincount(seen & T, p_S[seen], 2**d)
+            psi[:, T] = reference.parities(2**d)[seen & T] / (2 ** int(T).bit_count() * p_T[seen & T])
+        root, size = np.sqrt(p_S[seen]), np.abs(psi) @ np.abs(c)
+        residual = root * (psi @ c - reference.parities(2**d)[seen])
+        assert np.abs(residual).max() <= 1e-13 * max(1.0, (root * size).max()), "the combination is the parity"
+    if kind in ("full", "holes", "few points"):
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-10 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("m", [1, 3])
+@pytest.mark.parametrize("rows", [1, 64, 1000])
+def test_lookup(implementation, rows, m):
+    rng = np.random.default_rng(rows)
+    columns = reference.pack_columns((rng.random((rows, 7)) < 0.3).astype(np.uint8))
+    sets = [(), (0,), (6,), (0, 3), (2, 5, 6), (0, 1, 2, 3)]
+    blocks = [(0, 1, 2, 3), (2, 5, 6)]
+    block_of = [0, 0, 1, 0, 1, 0]
+    targets = [rng.permutation(4)[: rng.integers(1, 4)] for _ in sets]
+    starts = np.cumsum([0, *(2 ** len(s) for s in sets)])
+    tables = reference.Tables(
+        n_targets=4,
+        set_starts=np.cumsum([0, *map(len, sets)]),
+        set_features=np.concatenate([np.array(s, np.int32) for s in sets]),
+        set_block=np.array(block_of, np.int32),
+        table_starts=starts[:-1],
+        tables=rng.normal(size=(starts[-1], m)),
+        target_starts=np.cumsum([0, *map(len, targets)]),
+        targets=np.concatenate(targets).astype(np.int32),
+        weights=rng.normal(size=sum(map(len, targets))),
+        block_starts=np.cumsum([0, *map(len, blocks)]),
+        block_features=np.concatenate([np.array(b, np.int32) for b in blocks]),
+    )
+    wanted = reference.lookup(columns, rows, tables)
+    found = _kernels.lookup(columns, rows, tables, 2)
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-13)
+    assert np.array_equal(found, _kernels.lookup(columns, rows, tables, 1))
+
+
+def test_sums_over_given_sets_only(implementation):
+    rng = np.random.default_rng(0)
+    rows = (rng.random((200, 6)) < 0.4).astype(np.uint8)
+    columns, targets, real = reference.pack_columns(rows), rng.normal(size=(2, 200)), rng.random(200)
+    only = [np.zeros((1, 0)), [[0], [2], [3], [5]], [[0, 2], [0, 3], [2, 3], [3, 5]], [[0, 2, 3]]]
+    only = [np.array(level, np.int32) for level in only]
+    for planes, weights in ((None, None), (None, real)):
+        everything = _kernels.sum_over_sets(columns, 200, planes, weights, targets, 3, 3, 2)
+        found = _kernels.sum_over_sets(columns, 200, planes, weights, targets, 3, 3, 2, only)
+        for size, (all_of_size, part) in enumerate(zip(everything, found, strict=True), start=1):
+            at = [all_of_size[0].tolist().index(s) for s in only[size].tolist()]
+            assert part[0].tolist() == only[size].tolist()
+            for a, b in zip(all_of_size[1:], part[1:], strict=True):
+                np.testing.assert_allclose(a[at] if len(a) else a, b, rtol=0, atol=1e-12)

@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hoeffding import basis, fourier
-from hoeffding.bits import BitRows, as_bits, data_frame
+from hoeffding._kernels.reference import parities
+from hoeffding.bits import BitMatrix, BitRows, as_bits, data_frame
+from hoeffding.components import Components, Weights
 from hoeffding.machine import n_threads, require_memory
 from hoeffding.measure import Measure
 from hoeffding.subsets import SubsetFamily, as_subset
@@ -173,20 +175,27 @@ class Decomposition:
         return self._sum_of_tables(rows)
 
     def _sum_of_tables(self, rows: BitRows) -> FloatArray:
-        out, columns = np.zeros((len(rows), *self.output_shape)), np.ascontiguousarray(rows.T)
-        unseen = np.zeros(len(rows), np.bool_)
-        for s in self.family:
-            if not self.coefficient(s).any():
-                continue
-            cell = np.zeros(len(rows), np.uint8 if len(s) <= 8 else np.int64)
-            for i in s:
-                cell = 2 * cell + columns[i]
-            table = self.table(s).reshape(2 ** len(s), *self.output_shape)
-            out += np.nan_to_num(table, nan=0.0)[cell]
-            if np.isnan(table).any():
-                unseen |= np.isnan(table.reshape(len(table), -1)[:, 0])[cell]
+        bits, threads = BitMatrix.from_rows(rows), n_threads(self.n_jobs)
+        sums = self.parts.sums(bits, Weights.all_to_one(len(self.family)), threads)
+        unseen = self.parts.unseen(bits, threads)
         judged = self._judge_unseen(np.where(unseen, np.nan, 0.0))
-        return out + judged.reshape(-1, *(1,) * len(self.output_shape))
+        return sums.reshape(len(rows), *self.output_shape) + judged.reshape(-1, *(1,) * len(self.output_shape))
+
+    @cached_property
+    def parts(self) -> Components:
+        """All components as tables, by the size of the set."""
+        m = max(int(np.prod(self.output_shape)), 1)
+        beta = self.coefficients.reshape(len(self.family), m)
+        cells = sum(len(level) * 2.0**s for s, level in enumerate(self.family.levels))
+        require_memory(16 * cells * m, f"the tables of {len(self.family)} components", "ask for table(subset) of a few")
+        tables = []
+        for s, (level, start) in enumerate(zip(self.family.levels, self.family.starts.tolist(), strict=False)):
+            p = self.measure.marginals(level)
+            psi = np.full(p.shape, np.nan)
+            np.divide(parities(2**s), 2**s * p, out=psi, where=p > 0)
+            beta_s = beta[start : start + len(level), None, :]
+            tables.append(np.where(beta_s == 0, 0.0, psi[:, :, None] * beta_s))
+        return Components(self.family, tuple(tables))
 
     def _judge_unseen(self, values: FloatArray) -> FloatArray:
         """Apply the policy to NaN, which marks cells never observed, in values with one row for each row of X."""

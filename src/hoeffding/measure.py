@@ -22,7 +22,7 @@ from hoeffding import _kernels
 from hoeffding.bits import BitRows, as_bits, merge_rows, pack_columns
 from hoeffding.checks import as_count, as_order, as_real, as_rng, as_weights
 from hoeffding.machine import n_threads, readable_bytes, require_memory
-from hoeffding.subsets import SubsetFamily, as_subset, grow_candidates, index_dtype
+from hoeffding.subsets import IndexArray, SubsetFamily, as_subset, grow_candidates, index_dtype
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -52,6 +52,21 @@ class Measure(ABC):
 
     @abstractmethod
     def _marginal(self, s: tuple[int, ...]) -> FloatArray: ...
+
+    def marginals(self, level: IndexArray) -> FloatArray:
+        """The pmfs of ``X_S`` for many sets of one size, ``(n_s, s)``, as for a level of a family: ``(n_s, 2**s)``.
+
+        The first feature of a set is the highest bit of a cell.
+        """
+        n_s, size = level.shape
+        require_memory(8.0 * n_s * 2**size, f"the pmfs of {n_s} sets of {size} features", "ask for fewer sets")
+        return self._marginals(level)
+
+    def _marginals(self, level: IndexArray) -> FloatArray:
+        out = np.empty((len(level), 2 ** level.shape[1]))
+        for p_S, s in zip(out, map(tuple, level.tolist()), strict=True):
+            p_S[:] = self._marginal(s).ravel()
+        return out
 
     def sample(self, n: int, rng: np.random.Generator | int) -> BitRows:
         """Draw ``n`` independent rows, shape ``(n, d)``, uint8."""

@@ -373,17 +373,13 @@ class Counted(Measure):
         self.d = moments.n_features
         self.distinct = distinct
 
-    def marginals(self, level: IndexArray) -> FloatArray:
-        """The pmfs of ``X_S`` for sets of one size, shape ``(n_s, s)`` to ``(n_s, 2**s)``.
-
-        The first feature of a set is the highest bit of the number of a cell.
-        """
+    def _marginals(self, level: IndexArray) -> FloatArray:
         p = self.moments.cell_masses(level)
         at = np.arange(p.shape[1]) ^ self.moments.flips_of_cells(level)[:, None]
         return np.asarray(np.take_along_axis(p, at, axis=1))
 
     def _marginal(self, s: tuple[int, ...]) -> FloatArray:
-        return self.marginals(np.array([s], index_dtype(self.d)).reshape(1, len(s))).reshape((2,) * len(s))
+        return self._marginals(np.array([s], index_dtype(self.d)).reshape(1, len(s))).reshape((2,) * len(s))
 
     def _sample(self, n: int, rng: np.random.Generator) -> Any:
         raise ValueError("this measure is known through counts only; sample from the rows themselves")

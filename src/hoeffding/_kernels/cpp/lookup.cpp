@@ -48,7 +48,7 @@ Block build(const Tables& t, const std::int64_t* sets, std::size_t count, std::s
     const std::size_t j = static_cast<std::size_t>(sets[k]);
     cells_of(block, t.set_features + t.set_starts[j], static_cast<std::size_t>(t.set_starts[j + 1] - t.set_starts[j]),
              cell);
-    const double* table = t.tables + t.table_starts[j];
+    const double* table = t.tables + static_cast<std::size_t>(t.table_starts[j]) * t.m;
     for (std::int64_t e = t.target_starts[j]; e < t.target_starts[j + 1]; ++e) {
       const auto at = std::lower_bound(block.targets.begin(), block.targets.end(), t.targets[e]);
       double* sums = block.tables.data() + static_cast<std::size_t>(at - block.targets.begin()) * t.m * cells;

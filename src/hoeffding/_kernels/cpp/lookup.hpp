@@ -8,7 +8,7 @@
 namespace hfd {
 
 // Sets of features with a table each, m numbers in every cell, the bit of the first feature the highest in the index
-// of a cell. Set j has the features [set_starts[j], set_starts[j + 1]) and its table begins at table_starts[j]; it is
+// of a cell. Set j has the features [set_starts[j], set_starts[j + 1]) and its table begins at cell table_starts[j]; it is
 // part of block set_block[j], and counts for the targets [target_starts[j], target_starts[j + 1]) with their weights.
 struct Tables {
   std::size_t n_sets, n_blocks, n_targets, m;
