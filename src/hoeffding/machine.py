@@ -12,6 +12,7 @@ import numpy as np
 
 NEGLIGIBLE = 2**20  # bytes: not worth asking the system
 MAX_THREADS = 1024
+STEPS_OF_A_THREAD = 1e6  # what it costs to start a thread and to wait for it, in simple steps; on a busy machine more
 
 
 def n_threads(n_jobs: int) -> int:
@@ -24,6 +25,11 @@ def n_threads(n_jobs: int) -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def hands(n_jobs: int, steps: float) -> int:
+    """How many of the threads that ``n_jobs`` allows are worth starting for so many simple steps of work."""
+    return int(min(n_threads(n_jobs), 1 + steps // STEPS_OF_A_THREAD))
 
 
 @cache

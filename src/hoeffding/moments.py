@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,15 @@ import numpy.typing as npt
 from hoeffding import _kernels
 from hoeffding.bits import BitMatrix
 from hoeffding.checks import as_order, as_real, as_weights
-from hoeffding.machine import n_threads
+from hoeffding.machine import hands
 from hoeffding.measure import Measure
 from hoeffding.subsets import IndexArray, SubsetFamily, find_rows, index_dtype, unique_rows
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+
+ROUNDING = 16 * np.finfo(float).eps  # of a sum of real weights, in units of the sum of all
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -166,15 +169,19 @@ class Moments:
         weighted = centred if w is None else centred * w[:, None]
         real = w is not None and not np.array_equal(w, np.floor(w))
         planes = None if w is None or real else _bit_planes(w.astype(np.int64))
+        columns = bits.recoded(flip).columns
+        n_sets = [comb(d, s) for s in range(largest + 1)] if only is None else [len(level) for level in only.levels]
+        passes = 1 + (0 if planes is None else len(planes))
+        steps = sum(n_sets) * passes * columns.shape[1] + sum(n_sets[: k + 1]) * targets.size
         sums = _kernels.sum_over_sets(
-            bits.recoded(flip).columns,
+            columns,
             n,
             planes,
             w if real else None,
             np.ascontiguousarray(weighted.T),
             largest,
             k,
-            n_threads(n_jobs),
+            hands(n_jobs, steps),
             None if only is None else [np.ascontiguousarray(level, np.int32) for level in only.levels],
         )
         dtype = index_dtype(d)
@@ -284,14 +291,18 @@ class Moments:
         -------
         (n_s, 2**s, ...): the cell with bits (b_0, ..., b_{s-1}) at index b_0 ... b_{s-1} in binary
         """
-        size = level.shape[1]
-        at = self._subsets_of(level)
-        out = np.where((at >= 0).reshape(*at.shape, *(1,) * (values.ndim - 1)), values[at], 0)
-        by_bit = out.reshape(len(level), *(2,) * size, *values.shape[1:])
-        for j in range(size):
-            absent, present = np.moveaxis(by_bit, 1 + j, 0)
-            absent -= present
-        return out
+        return _to_cells(values, self._subsets_of(level))
+
+    def over_cells_of(self, family: SubsetFamily, values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+        """The same for every size of a closed family of sets of at most k bits: faster than one size at a time."""
+        at = self.positions(family)
+        return [_to_cells(values, at[positions]) for positions in family.subset_positions]
+
+    def positions(self, family: SubsetFamily) -> IntArray:
+        """Where the sets of a family, of at most k bits, are in ``sets``, shape ``(n_subsets,)``; -1 where absent."""
+        if family is self.low:
+            return np.arange(len(family))
+        return np.concatenate([self.low.positions(level) for level in family.levels])
 
     def _subsets_of(self, level: IndexArray) -> IntArray:
         """Where the subsets of sets of one size are in ``sets``, shape ``(n_s, 2**s)``; -1 where they never occur."""
@@ -316,31 +327,53 @@ class Moments:
         assert self.only is not None
         return np.concatenate([self.sets.positions(level) for level in self.only.levels])
 
-    def over_singles(self) -> IntArray:
-        """The number of rows with each value of each feature, shape ``(d, 2)``, in recoded bits."""
-        everyone = np.arange(self.n_features, dtype=self.sets.levels[0].dtype)[:, None]
-        return np.asarray(self.over_cells(everyone, self.counts))
+    @cached_property
+    def constant(self) -> npt.NDArray[np.intp]:
+        """The features that have the same value in all rows, shape ``(n_constant,)``."""
+        ones = np.zeros(self.n_features, np.int64)
+        if len(self.sets.levels) > 1:
+            ones[self.sets.levels[1][:, 0]] = self.counts[self.sets.starts[1] : self.sets.starts[2]]
+        return np.flatnonzero((ones == 0) | (ones == self.counts[0]))
 
     def targets_of(self, family: SubsetFamily) -> FloatArray:
         """Sums of weighted targets of sets of at most k bits, ``(n_subsets, m)``; zero if a set does not occur."""
-        at = np.concatenate([self.low.positions(level) for level in family.levels])
+        at = self.positions(family)
         return np.where((at >= 0)[:, None], self.targets[at], 0.0)
 
     def cell_masses(self, level: IndexArray) -> FloatArray:
         """The probabilities of the cells, exactly zero where no row is, shape ``(n_s, 2**s)``."""
         counts = self.over_cells(level, self.counts)
+        return self._shares(counts, None if self.weights is None else self.over_cells(level, self.weights))
+
+    def cell_masses_of(self, family: SubsetFamily) -> list[FloatArray]:
+        """The same for every size of a closed family of sets of at most k bits."""
+        counts = self.over_cells_of(family, self.counts)
         if self.weights is None:
+            return [self._shares(c, None) for c in counts]
+        return [self._shares(c, w) for c, w in zip(counts, self.over_cells_of(family, self.weights), strict=True)]
+
+    def _shares(self, counts: IntArray, weights: FloatArray | None) -> FloatArray:
+        if weights is None:
             return np.asarray(counts / self.total)
-        return np.asarray(np.where(counts > 0, self.over_cells(level, self.weights) / self.total, 0.0))
+        shares, observed = weights / self.total, counts > 0
+        lowest = float(shares[observed].min(initial=1.0))
+        if lowest <= ROUNDING * counts.shape[1]:
+            raise ValueError(
+                f"sample_weight: some combination of values has {lowest:.0e} of all weight, less than sums of real "
+                f"weights resolve; scale and round the weights to integers, which are summed exactly"
+            )
+        return np.where(observed, shares, 0.0)
 
     def shattered(self, order: int, min_count: int = 1) -> SubsetFamily:
         """The sets of at most ``order`` features, each cell of which has ``min_count`` rows."""
         levels = [self.sets.levels[0]]  # the empty set, with the mean, is always there
-        for level in self.sets.levels[1 : order + 1]:
-            counts = self.over_cells(level, self.counts)
-            levels.append(level[(counts >= min_count).all(axis=1)])
+        occurring = self.low if order == self.order else SubsetFamily(self.n_features, self.sets.levels[: order + 1])
+        for level, positions in zip(occurring.levels[1:], occurring.subset_positions[1:], strict=True):
+            levels.append(level[(_to_cells(self.counts, positions) >= min_count).all(axis=1)])
         while len(levels) > 1 and len(levels[-1]) == 0:
             levels.pop()
+        if list(map(len, levels)) == list(map(len, occurring.levels)):
+            return occurring  # which knows where its subsets are
         return SubsetFamily(self.n_features, tuple(levels))
 
     def flips_of_cells(self, level: IndexArray) -> IntArray:
@@ -431,6 +464,18 @@ class _Chunk:
         if w is None or w.all():
             return cls(bits, targets, w)
         return cls(bits.select(w > 0), targets[w > 0], w[w > 0])
+
+
+def _to_cells(values: npt.NDArray[Any], at: IntArray) -> npt.NDArray[Any]:
+    """Inclusion and exclusion: from sums over supersets, at positions ``(n_s, 2**s)``, to sums over cells."""
+    n, cells = at.shape
+    out = values[at]
+    out[at < 0] = 0
+    by_bit = out.reshape(n, *(2,) * (cells.bit_length() - 1), *values.shape[1:])
+    for axis in range(1, cells.bit_length()):
+        absent, present = np.moveaxis(by_bit, axis, 0)
+        absent -= present
+    return out
 
 
 def _bit_planes(w: IntArray) -> npt.NDArray[np.uint64]:

@@ -13,6 +13,7 @@ The intercept is not penalised, so the columns are centred: :math:`G - \mu \mu^\
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -21,10 +22,12 @@ import numpy.typing as npt
 
 from hoeffding import _kernels
 from hoeffding._kernels.reference import parities
+from hoeffding.machine import hands
 from hoeffding.moments import Moments
-from hoeffding.subsets import IndexArray, SubsetFamily
+from hoeffding.subsets import SubsetFamily
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +40,8 @@ class Basis:
         ``()`` first.
     monomials : SubsetFamily
         The sets of the family that occur: the z_T of the matrix A.
+    at : (n_monomials,)
+        Where they are in the sets of the moments.
     A : scipy sparse array, shape (n_monomials, n_subsets)
     tables : list of (n_s, 2**s) arrays
         psi_S over the cells of its features, for the sets of each size; NaN where a cell is never observed.
@@ -44,6 +49,7 @@ class Basis:
 
     family: SubsetFamily
     monomials: SubsetFamily
+    at: IntArray
     A: Any
     tables: list[FloatArray]
 
@@ -52,28 +58,35 @@ class Basis:
         """Tables of psi_S and their monomial coefficients, from counts of cells."""
         from scipy.sparse import csc_array
 
-        occurs = np.concatenate([moments.low.positions(level) for level in family.levels]) >= 0
-        monomials = family.select(occurs)
-        rows, columns, entries, tables = [], [], [], []
-        for size, level in enumerate(family.levels):
-            psi, flips = _psi(moments, level), moments.flips_of_cells(level)
+        at = moments.positions(family)
+        occurs = at >= 0
+        row_of = np.where(occurs, np.cumsum(occurs) - 1, -1)
+        tables, entries, rows = [], [], []
+        for level, p, subsets in zip(
+            family.levels, moments.cell_masses_of(family), family.subset_positions, strict=True
+        ):
+            psi, flips = _psi(p), moments.flips_of_cells(level)
             # The recoded cell z is the cell z ^ flips of the features, whose parity differs by that of flips.
-            sign = parities(2**size)[flips]
-            at_features = np.arange(2**size) ^ flips[:, None]
-            tables.append(sign[:, None] * np.take_along_axis(psi, at_features, axis=1))
-            coefficients = _to_monomials(sign[:, None] * np.nan_to_num(psi, nan=0.0))
-            for mask in range(2**size):
-                members = [j for j in range(size) if mask >> (size - 1 - j) & 1]
-                at = monomials.positions(level[:, members])
-                kept = np.flatnonzero(at >= 0)
-                rows.append(at[kept])
-                columns.append(family.starts[size] + kept)
-                entries.append(coefficients[kept, mask])
+            psi *= parities(p.shape[1])[flips][:, None]
+            tables.append(np.take_along_axis(psi, np.arange(p.shape[1]) ^ flips[:, None], axis=1))
+            entries.append(_to_monomials(np.nan_to_num(psi, nan=0.0)))
+            rows.append(row_of[subsets])
+        kept = [r >= 0 for r in rows]
+        starts = np.concatenate([[0], np.cumsum(np.concatenate([k.sum(axis=1) for k in kept]))])
         A = csc_array(
-            (np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))),
-            shape=(len(monomials), len(family)),
+            (
+                np.concatenate([e[k] for e, k in zip(entries, kept, strict=True)]),
+                np.concatenate([r[k] for r, k in zip(rows, kept, strict=True)]),
+                starts,
+            ),
+            shape=(int(occurs.sum()), len(family)),
         )
-        return cls(family, monomials, A, tables)
+        return cls(family, family if occurs.all() else family.select(occurs), at[occurs], A, tables)
+
+    @cached_property
+    def A_T(self) -> Any:
+        """The transpose of A."""
+        return self.A.T
 
     def norms2(self) -> FloatArray:
         """E[psi_S^2] of all sets but the empty one, shape ``(r,)``."""
@@ -102,11 +115,11 @@ class System:
     y_mean: FloatArray
 
     @classmethod
-    def build(cls, moments: Moments, basis: Basis, threads: int) -> System:
+    def build(cls, moments: Moments, basis: Basis, n_jobs: int) -> System:
         """The Gram matrix and what belongs to it; takes two arrays of ``n_subsets**2`` numbers."""
-        M = monomial_gram(moments, basis.monomials, threads)
-        half = basis.A.T @ M
-        G = np.asarray(basis.A.T @ half.T)
+        M = monomial_gram(moments, basis.monomials, n_jobs)
+        half = basis.A_T @ M
+        G = np.asarray(basis.A_T @ half.T)
         rest = system_of(moments, basis)
         G = np.ascontiguousarray(G[1:, 1:])
         if rest.mean.any():
@@ -117,43 +130,42 @@ class System:
 def system_of(moments: Moments, basis: Basis) -> System:
     """All of the system but the Gram matrix, which is left empty."""
     total = moments.total
-    at = np.concatenate([moments.low.positions(level) for level in basis.monomials.levels])
-    Zy = moments.targets_of(basis.monomials) / total  # with the target minus its offset
-    mean = np.asarray(basis.A.T @ (moments.masses[at] / total))[1:]
+    Zy = moments.targets[basis.at] / total  # with the target minus its offset
+    mean = np.asarray(basis.A_T @ (moments.masses[basis.at] / total))[1:]
     for size, table in enumerate(basis.tables[1:], start=1):
         a, b = basis.family.starts[size] - 1, basis.family.starts[size + 1] - 1
         mean[a:b][~np.isnan(table).any(axis=1)] = 0.0  # shattered: exactly
     centre = Zy[0]
-    m = np.asarray(basis.A.T @ Zy)[1:] - mean[:, None] * centre
+    m = np.asarray(basis.A_T @ Zy)[1:] - mean[:, None] * centre
     yy = np.maximum(moments.squares / total - centre**2, 0.0)
     return System(np.zeros((0, 0)), m, yy, mean, moments.offset + centre)
 
 
-def monomial_gram(moments: Moments, monomials: SubsetFamily, threads: int) -> FloatArray:
+def monomial_gram(moments: Moments, monomials: SubsetFamily, n_jobs: int) -> FloatArray:
     """M: the share of rows in which all bits of both sets are one, shape ``(n_monomials, n_monomials)``."""
     shares = moments.masses / moments.total
     starts = moments.sets.starts
+    pairs = sum(len(level) * 3**size for size, level in enumerate(moments.sets.levels))  # with these unions
     return _kernels.union_matrix(
         [level.astype(np.int32) for level in monomials.levels],
         [level.astype(np.int32) for level in moments.sets.levels],
         [np.ascontiguousarray(shares[a:b]) for a, b in pairwise(starts)],
-        threads,
+        hands(n_jobs, pairs),
     )
 
 
-def _psi(moments: Moments, level: IndexArray) -> FloatArray:
-    """psi over the recoded cells of sets of one size, shape ``(n_s, 2**s)``; NaN at unobserved cells."""
-    p = moments.cell_masses(level)
+def _psi(p: FloatArray) -> FloatArray:
+    """psi over cells of probabilities ``p``, shape ``(n_s, 2**s)``; NaN at unobserved cells."""
     out = np.full(p.shape, np.nan)
     np.divide(parities(p.shape[1]), p.shape[1] * p, out=out, where=p > 0)
     return out
 
 
 def _to_monomials(tables: FloatArray) -> FloatArray:
-    """From values over cells to coefficients of z_T; entry ``mask`` belongs to the members that mask selects."""
+    """In place, from values over cells to coefficients of z_T; entry ``mask`` is that of the members it selects."""
     n, cells = tables.shape
     by_bit = tables.reshape(n, *(2,) * (cells.bit_length() - 1))
     for axis in range(1, by_bit.ndim):
-        f0, f1 = np.take(by_bit, 0, axis), np.take(by_bit, 1, axis)
-        by_bit = np.stack([f0, f1 - f0], axis)
-    return by_bit.reshape(n, cells)
+        f0, f1 = np.moveaxis(by_bit, axis, 0)
+        f1 -= f0
+    return tables

@@ -30,7 +30,7 @@ from hoeffding.engines import matrix_free, solvers
 from hoeffding.engines.gram import Basis, System, monomial_gram, system_of
 from hoeffding.engines.matrix_free import Operator
 from hoeffding.engines.solvers import Problem, Solution
-from hoeffding.machine import available_memory, n_threads, readable_bytes
+from hoeffding.machine import NEGLIGIBLE, available_memory, n_threads, readable_bytes
 from hoeffding.moments import Counted, Moments
 from hoeffding.progress import reporting, say
 from hoeffding.subsets import SubsetFamily, grow_candidates
@@ -265,7 +265,7 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
     def _choose_route(self, r: int, ones: int) -> tuple[bool, str]:
         """Whether to work with the rows, and the reason."""
         gram_bytes = 8.0 * GRAM_MATRICES * r * r
-        free = available_memory()
+        free = available_memory() if gram_bytes > NEGLIGIBLE else None
         direct = self.alpha == 0 or self.l1_ratio == 0
         if free is not None and gram_bytes > 0.8 * free:
             if direct or self.alpha == "cv":
@@ -279,7 +279,7 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         return False, f"gram: {r} x {r} from counts"
 
     def _family(self, moments: Moments) -> SubsetFamily:
-        self.constant_ = np.flatnonzero((moments.over_singles() == 0).any(axis=1)).tolist()
+        self.constant_ = moments.constant.tolist()
         self.added_ = 0
         if isinstance(self.family, str):
             if self.family == "shattered":
@@ -303,10 +303,9 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
     # -- the two routes ---------------------------------------------------------------------------------------------
 
     def _solve_gram(self, moments: Moments, family: SubsetFamily, alpha: float | None = None) -> None:
-        threads = n_threads(self.n_jobs)
         say(f"Gram matrix of {len(family)} components")
         basis = Basis.build(moments, family)
-        system = System.build(moments, basis, threads)
+        system = System.build(moments, basis, self.n_jobs)
         penalty = Penalty(float(self.alpha if alpha is None else alpha), self.l1_ratio, self.scale)
         l1, l2 = penalty.of(np.diag(system.G))
         solutions = [
@@ -418,11 +417,10 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         else:
             splits = self.cv.split(rows, targets) if hasattr(self.cv, "split") else self.cv
             folds = [(part(np.asarray(train)), part(np.asarray(test))) for train, test in splits]
-        threads = n_threads(self.n_jobs)
-        system = System.build(moments, Basis.build(moments, family), threads)
+        system = System.build(moments, Basis.build(moments, family), self.n_jobs)
         start = self._largest_alpha(system)
         alphas = np.geomspace(start, start * ALPHA_RANGE, N_ALPHAS)
-        errors = sum(self._path_errors(train, test, family, alphas, threads) for train, test in folds)
+        errors = sum(self._path_errors(train, test, family, alphas) for train, test in folds)
         self.cv_errors_ = np.asarray(errors) / sum(test.total for _, test in folds)
         self.alphas_ = alphas
         return float(alphas[np.argmin(self.cv_errors_)])
@@ -434,13 +432,11 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
             ratio = np.where(unit > 0, np.abs(system.m).max(axis=1) / np.sqrt(unit), 0.0)
         return float(ratio.max(initial=0.0)) / max(self.l1_ratio, 1e-3) or 1.0
 
-    def _path_errors(
-        self, train: Moments, held_out: Moments, family: SubsetFamily, alphas: FloatArray, threads: int
-    ) -> FloatArray:
+    def _path_errors(self, train: Moments, held_out: Moments, family: SubsetFamily, alphas: FloatArray) -> FloatArray:
         """Summed squared errors on the held-out rows, from their moments, for each alpha (warm starts)."""
         basis = Basis.build(train, family)
-        system = System.build(train, basis, threads)
-        M = monomial_gram(held_out, basis.monomials, threads) * held_out.total
+        system = System.build(train, basis, self.n_jobs)
+        M = monomial_gram(held_out, basis.monomials, self.n_jobs) * held_out.total
         t = held_out.targets_of(basis.monomials)
         out = np.zeros(len(alphas))
         for o in range(len(system.yy)):
