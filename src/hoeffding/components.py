@@ -13,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hoeffding import _kernels
-from hoeffding._kernels.reference import Tables
+from hoeffding._kernels.reference import Tables, parities
 from hoeffding.bits import BitMatrix
+from hoeffding.machine import require_memory
+from hoeffding.measure import Measure
 from hoeffding.subsets import SubsetFamily, find_rows
 
 FloatArray = npt.NDArray[np.float64]
@@ -72,6 +74,20 @@ class Components:
 
     family: SubsetFamily
     tables: tuple[FloatArray, ...]
+
+    @classmethod
+    def of(cls, measure: Measure, family: SubsetFamily, beta: FloatArray) -> Components:
+        """The tables of ``beta_S psi_S`` under a measure, for coefficients of shape ``(n_subsets, m)``."""
+        cells = sum(len(level) * 2.0**s for s, level in enumerate(family.levels))
+        require_memory(16 * cells * beta.shape[1], f"the tables of {len(family)} components", "ask for a few, by name")
+        tables = []
+        for s, (level, start) in enumerate(zip(family.levels, family.starts.tolist(), strict=False)):
+            p = measure.marginals(level)
+            psi = np.full(p.shape, np.nan)
+            np.divide(parities(2**s), 2**s * p, out=psi, where=p > 0)
+            beta_s = beta[start : start + len(level), None, :]
+            tables.append(np.where(beta_s == 0, 0.0, psi[:, :, None] * beta_s))
+        return cls(family, tuple(tables))
 
     @property
     def n_outputs(self) -> int:

@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from hoeffding import basis, fourier
-from hoeffding._kernels.reference import parities
 from hoeffding.bits import BitMatrix, BitRows, as_bits, data_frame
 from hoeffding.components import Components, Weights
 from hoeffding.machine import n_threads, require_memory
@@ -185,17 +184,7 @@ class Decomposition:
     def parts(self) -> Components:
         """All components as tables, by the size of the set."""
         m = max(int(np.prod(self.output_shape)), 1)
-        beta = self.coefficients.reshape(len(self.family), m)
-        cells = sum(len(level) * 2.0**s for s, level in enumerate(self.family.levels))
-        require_memory(16 * cells * m, f"the tables of {len(self.family)} components", "ask for table(subset) of a few")
-        tables = []
-        for s, (level, start) in enumerate(zip(self.family.levels, self.family.starts.tolist(), strict=False)):
-            p = self.measure.marginals(level)
-            psi = np.full(p.shape, np.nan)
-            np.divide(parities(2**s), 2**s * p, out=psi, where=p > 0)
-            beta_s = beta[start : start + len(level), None, :]
-            tables.append(np.where(beta_s == 0, 0.0, psi[:, :, None] * beta_s))
-        return Components(self.family, tuple(tables))
+        return Components.of(self.measure, self.family, self.coefficients.reshape(len(self.family), m))
 
     def _judge_unseen(self, values: FloatArray) -> FloatArray:
         """Apply the policy to NaN, which marks cells never observed, in values with one row for each row of X."""
