@@ -200,3 +200,18 @@ class BitMatrix:
 
     def __repr__(self) -> str:
         return f"BitMatrix({self.n_rows} rows of {self.n_features} bits)"
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedRows:
+    """Rows and what each weighs.
+
+    Attributes
+    ----------
+    bits : BitMatrix
+    weights : (n_rows,) float64 or None
+        They need not sum to one. None: all rows weigh the same.
+    """
+
+    bits: BitMatrix
+    weights: npt.NDArray[np.float64] | None = None

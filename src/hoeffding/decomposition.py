@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hoeffding import basis, fourier
-from hoeffding.bits import BitMatrix, BitRows, as_bits, data_frame
+from hoeffding.bits import BitMatrix, BitRows, WeightedRows, as_bits, data_frame
 from hoeffding.components import Components, Weights
 from hoeffding.machine import n_threads, require_memory
 from hoeffding.measure import Measure
+from hoeffding.names import Groups, feature_indices
 from hoeffding.subsets import SubsetFamily, as_subset
 
 FloatArray = npt.NDArray[np.float64]
@@ -91,6 +92,12 @@ class Decomposition:
         ``"zero"`` (nothing, with a warning that counts the rows), ``"nan"``, or ``"error"``.
     fitted_variance : Variance or None
         The variances of the fitted function, where the engine has them already.
+    groups : tuple of (str, tuple of int)
+        Names of groups of features, such as the bits of one column, and the features in each; they do not overlap.
+        A feature in none of them stands alone.
+    output_names : tuple of str or None
+    rows : WeightedRows or None
+        The rows whose distribution the measure is, where the measure itself knows counts only.
     """
 
     measure: Measure
@@ -105,6 +112,9 @@ class Decomposition:
     n_jobs: int = -1
     unseen: Literal["zero", "nan", "error"] = "zero"
     fitted_variance: Variance | None = None
+    groups: Groups = ()
+    output_names: tuple[str, ...] | None = None
+    rows: WeightedRows | None = None
 
     def __post_init__(self) -> None:
         self.coefficients.flags.writeable = False
@@ -260,7 +270,7 @@ class Decomposition:
             "order": np.repeat(self.family.sizes.astype(np.int64), n_outputs),
         }
         if self.output_shape:
-            data["output"] = np.tile(np.arange(n_outputs), len(self.family))
+            data["output"] = np.tile(np.array(self.output_names or range(n_outputs)), len(self.family))
         data |= {
             "coefficient": self.coefficients.ravel(),
             "structural": v.structural.ravel(),
@@ -275,7 +285,8 @@ class Decomposition:
             raise ModuleNotFoundError(message) from error
 
     def _facts(self) -> list[tuple[str, str]]:
-        outputs = f", {int(np.prod(self.output_shape))} outputs" if self.output_shape else ""
+        names = "" if self.output_names is None else f" ({', '.join(self.output_names)})"
+        outputs = f", {int(np.prod(self.output_shape))} outputs{names}" if self.output_shape else ""
         unique = "unique" if self.unique else "not unique"
         kind = "largest" if self.fitted_variance is None else "root mean square"
         facts = [
@@ -316,19 +327,7 @@ class Decomposition:
         return " × ".join(self.feature_names[i] for i in subset) if subset else "(mean)"
 
     def _indices(self, subset: Iterable[int | str]) -> tuple[int, ...]:
-        if isinstance(subset, str):
-            raise TypeError(f"subset={subset!r}: give a sequence of names or indices, such as [{subset!r}]")
-        if not isinstance(subset, Iterable):
-            raise TypeError(f"subset={subset!r}: give a sequence of names or indices")
-        out = []
-        for i in subset:
-            if isinstance(i, str):
-                if i not in self.feature_names:
-                    raise KeyError(f"feature {i!r} is unknown; the features are {', '.join(self.feature_names)}")
-                out.append(self.feature_names.index(i))
-            else:
-                out.append(i)
-        return tuple(out)
+        return feature_indices("subset", subset, self.feature_names)
 
     def _rows(self, X: Any) -> BitRows:
         """Rows of bits in the order of the features; the columns of a data frame are found by name."""

@@ -18,7 +18,7 @@ with r shattered sets and n points. The last two find the decomposition with the
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -31,6 +31,7 @@ from hoeffding.decomposition import Decomposition
 from hoeffding.engines import least_variance
 from hoeffding.machine import n_threads, readable_bytes, require_memory
 from hoeffding.measure import Measure, Product, Table, Uniform, as_measure, check_cube
+from hoeffding.names import as_feature_names, as_groups, as_output_names
 from hoeffding.subsets import SubsetFamily
 
 FloatArray = npt.NDArray[np.float64]
@@ -127,6 +128,8 @@ def transform(
     pmf: Measure | npt.ArrayLike | None = None,
     *,
     feature_names: Sequence[str] | None = None,
+    groups: Mapping[str, Iterable[int | str]] | None = None,
+    output_names: Sequence[str] | None = None,
     n_jobs: int = -1,
 ) -> Decomposition:
     """Decompose a function on ``{0,1}^d`` exactly: all orders, any measure.
@@ -140,6 +143,11 @@ def transform(
         Axis i is feature i; the entries sum to one. None means the uniform measure, for a single function.
     feature_names : sequence of str, optional
         By default ``x0``, ``x1``, ...
+    groups : mapping, optional
+        Groups of features that belong together, such as the bits of one column, by name or index:
+        ``{"colour": ["red", "blue"]}``. A feature in no group stands alone.
+    output_names : sequence of str, optional
+        One for each function.
     n_jobs : int
         Threads; -1 means all cores. The result does not depend on it, bit for bit.
 
@@ -164,7 +172,8 @@ def transform(
     """
     threads = n_threads(n_jobs)
     measure, f, output_shape = _read(values, pmf)
-    names = _read_names(feature_names, measure.d)
+    names = as_feature_names(feature_names, measure.d)
+    named_groups, named_outputs = as_groups(groups, names), as_output_names(output_names, output_shape)
     on_cube = _with_pmf(measure)
     plan = transform_plan(on_cube, len(f))
     _admit(plan)
@@ -190,6 +199,8 @@ def transform(
         fidelity=fidelity,
         feature_names=names,
         n_jobs=n_jobs,
+        groups=named_groups,
+        output_names=named_outputs,
     )
 
 
@@ -294,17 +305,6 @@ def _as_array(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
         return np.asarray(values)
     except ValueError as error:
         raise ValueError(f"{name}: not an array, {error}") from None
-
-
-def _read_names(feature_names: Sequence[str] | None, d: int) -> tuple[str, ...]:
-    if feature_names is None:
-        return tuple(f"x{i}" for i in range(d))
-    names = tuple(feature_names) if isinstance(feature_names, Iterable) else (None,)
-    if isinstance(feature_names, str) or not all(isinstance(n, str) for n in names):
-        raise TypeError(f"feature_names={feature_names!r}: expected a sequence of strings")
-    if len(names) != d or len(set(names)) != d:
-        raise ValueError(f"feature_names: expected {d} different names, got {len(set(names))} in {len(names)}")
-    return names
 
 
 def _with_pmf(measure: Measure) -> Measure:

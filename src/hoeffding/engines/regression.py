@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 from typing import Any, Literal, Self
 
@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hoeffding.bits import BitMatrix, merge_rows
+from hoeffding.bits import BitMatrix, WeightedRows, merge_rows
 from hoeffding.checks import as_count, as_order, as_weights
 from hoeffding.decomposition import Decomposition, Variance
 from hoeffding.engines import matrix_free, solvers
@@ -174,6 +174,7 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         tags.regressor_tags.poor_score = True  # numbers that are binarised at a threshold lose most of what they say
         return tags
 
+    decomposition_: Decomposition
     _moments: Moments  # of the chunks seen by partial_fit
 
     # -- fitting --------------------------------------------------------------------------------------------------
@@ -186,7 +187,9 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         self._check_parameters()
         bits, targets, weights = self._read(X, y, sample_weight, reset=True)
         with reporting():
-            return self._fit_rows(bits, targets, weights)
+            self._fit_rows(bits, targets, weights)
+        self.decomposition_ = replace(self.decomposition_, rows=WeightedRows(bits, weights))
+        return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add a chunk of rows to those seen so far and fit to all; only their moments are kept."""
