@@ -8,6 +8,7 @@ from hoeffding.engines.cube import Plan, inverse_transform, transform, transform
 from hoeffding.measure import Empirical, Ising, Measure, Product, Table, Uniform
 from hoeffding.moments import Moments
 from hoeffding.subsets import SubsetFamily
+from hoeffding.tables import Encoding
 
 if TYPE_CHECKING:
     from hoeffding.engines.regression import HoeffdingRegressor
@@ -17,6 +18,7 @@ __version__ = version("hoeffding")
 __all__ = [
     "Decomposition",
     "Empirical",
+    "Encoding",
     "HoeffdingRegressor",
     "Ising",
     "Measure",
