@@ -303,6 +303,20 @@ def test_least_norm(implementation, kind, d):
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-10 * np.abs(wanted).max())
 
 
+@pytest.mark.parametrize("largest", [1, 3, 5])
+@pytest.mark.parametrize("n_sets", [0, 1, 60])
+def test_blocks_of_sets(implementation, n_sets, largest):
+    rng = np.random.default_rng(n_sets)
+    sets = [np.sort(rng.permutation(12)[: rng.integers(0, 5)]) for _ in range(n_sets)]
+    starts = np.cumsum([0, *map(len, sets)])
+    features = np.concatenate([np.zeros(0, np.int32), *sets]).astype(np.int32)
+    found = _kernels.blocks_of_sets(starts, features, 12, largest)
+    assert found.tolist() == reference.blocks_of_sets(starts, features, 12, largest).tolist()
+    for block in range(found.max(initial=-1) + 1):
+        inside = [set(s) for s, b in zip(sets, found, strict=True) if b == block]
+        assert inside and len(set.union(*inside)) <= max(largest, *map(len, inside), 0)
+
+
 @pytest.mark.parametrize("m", [1, 3])
 @pytest.mark.parametrize("rows", [1, 64, 1000])
 def test_lookup(implementation, rows, m):

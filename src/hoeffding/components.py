@@ -23,8 +23,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
-BLOCK_FEATURES = 9  # tables of 2^9 doubles stay in the nearest cache
-OPEN_BLOCKS = 32  # that a set may still join
+BLOCK_FEATURES = 10  # tables of 2^10 doubles stay in the nearest cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,14 +100,15 @@ class Components:
         set_starts, features = _flat(family)
         cells = np.concatenate([np.zeros(0, np.int64), *(np.full(len(a), a.shape[1]) for a in self.tables)])[wanted]
         values = [t[wanted[a:b]].reshape(-1, self.n_outputs) for t, (a, b) in zip(self.tables, self._runs, strict=True)]
-        block_of, block_starts, block_features = _blocks(family)
+        block_of = np.unique(self._block_of[wanted], return_inverse=True)[1].ravel().astype(np.int32)
+        block_starts, block_features = _features_of_blocks(family, block_of)
         tables = Tables(
             n_targets=weights.n_targets,
             set_starts=set_starts,
             set_features=features,
             set_block=block_of,
             table_starts=np.cumsum(cells) - cells,
-            tables=np.nan_to_num(np.concatenate(values), nan=0.0),
+            tables=np.nan_to_num(np.concatenate([np.zeros((0, self.n_outputs)), *values]), nan=0.0),
             target_starts=np.append(starts[:-1][wanted], starts[-1]).astype(np.int64),
             targets=weights.targets.astype(np.int32),
             weights=np.ascontiguousarray(weights.weights, np.float64),
@@ -129,6 +129,10 @@ class Components:
         return np.asarray(counts[:, 0, 0] > 0)
 
     @cached_property
+    def _block_of(self) -> npt.NDArray[np.int32]:
+        return _blocks(self.family)
+
+    @cached_property
     def _runs(self) -> list[tuple[int, int]]:
         return list(zip(self.family.starts.tolist(), self.family.starts.tolist()[1:], strict=False))
 
@@ -140,38 +144,38 @@ def _flat(family: SubsetFamily) -> tuple[IntArray, npt.NDArray[np.int32]]:
     return starts, np.concatenate([np.zeros(0, np.int32), *features])
 
 
-def _blocks(family: SubsetFamily) -> tuple[npt.NDArray[np.int32], IntArray, npt.NDArray[np.int32]]:
-    """Blocks of few features, each set in one of them: the block of every set, and the features of the blocks.
+def _blocks(family: SubsetFamily) -> npt.NDArray[np.int32]:
+    """The block of features in which each set lies, ``(n_subsets,)``.
 
-    The tables of a block are added up before any row is looked at, so that a row costs one look per block. Sets are
-    taken from the largest to the smallest. A subset of a set goes into its block; any other set joins the open block
-    that it makes least larger.
+    The tables of a block are added up before any row is looked at, so that a row costs one look per block and target.
+    Blocks are made for the sets that are in no other; the rest goes with one that contains it.
     """
-    masks: list[int] = []
-    block_of = np.full(len(family), -1, np.int32)
     starts = family.starts
-    for s in range(len(family.levels) - 1, -1, -1):
-        level = family.levels[s]
-        here = block_of[starts[s] : starts[s + 1]]
-        for k in np.flatnonzero(here < 0).tolist():
-            here[k] = _join(masks, sum(1 << i for i in level[k].tolist()))
+    inner = np.zeros(len(family), np.bool_)
+    down = []  # (positions of sets, positions of their subsets of one feature less)
+    for s in range(len(family.levels) - 1, 0, -1):
         for j in range(s):
-            at = find_rows(family.levels[s - 1], np.delete(level, j, axis=1))
-            block_of[starts[s - 1] + at[at >= 0]] = here[at >= 0]
-    features = [[i for i in range(mask.bit_length()) if mask >> i & 1] for mask in masks]
-    block_starts = np.cumsum([0, *map(len, features)])
-    return block_of, block_starts, np.array([i for block in features for i in block], np.int32)
+            at = find_rows(family.levels[s - 1], np.delete(family.levels[s], j, axis=1))
+            down.append((starts[s] + np.flatnonzero(at >= 0), starts[s - 1] + at[at >= 0]))
+            inner[down[-1][1]] = True
+    outer = np.flatnonzero(~inner)[::-1]  # the largest first
+    set_starts, features = _flat(family)
+    sizes = family.sizes[outer].astype(np.int64)
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    at = np.repeat(set_starts[outer] - ends[:-1], sizes) + np.arange(ends[-1])
+    block_of = np.full(len(family), -1, np.int32)
+    block_of[outer] = _kernels.blocks_of_sets(ends, features[at], family.d, BLOCK_FEATURES)
+    for larger, smaller in down:
+        free = block_of[smaller] < 0
+        block_of[smaller[free]] = block_of[larger[free]]
+    return block_of
 
 
-def _join(masks: list[int], mask: int) -> int:
-    """The block that a set joins, among the blocks opened last; the list is changed."""
-    best, best_size = -1, BLOCK_FEATURES + 1
-    for b in range(len(masks) - 1, max(len(masks) - 1 - OPEN_BLOCKS, -1), -1):
-        size = (masks[b] | mask).bit_count()
-        if size < best_size:
-            best, best_size = b, size
-    if best < 0:
-        masks.append(mask)
-        return len(masks) - 1
-    masks[best] |= mask
-    return best
+def _features_of_blocks(
+    family: SubsetFamily, block_of: npt.NDArray[np.int32]
+) -> tuple[IntArray, npt.NDArray[np.int32]]:
+    """Where the features of each block begin, and these, ascending in every block."""
+    set_starts, features = _flat(family)
+    keys = np.unique(np.repeat(block_of.astype(np.int64), np.diff(set_starts)) * family.d + features)
+    n_blocks = int(block_of.max(initial=-1)) + 1
+    return np.searchsorted(keys, np.arange(n_blocks + 1) * family.d), (keys % family.d).astype(np.int32)

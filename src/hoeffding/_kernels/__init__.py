@@ -215,6 +215,18 @@ def least_norm(p: FloatArray, threads: int) -> FloatArray:
     return out
 
 
+def blocks_of_sets(starts: IntArray, features: npt.NDArray[np.int32], d: int, largest: int) -> npt.NDArray[np.int32]:
+    """Few blocks of up to ``largest`` of the d features, such that every set lies in one: the block of each set.
+
+    Set j has the features ``features[starts[j] : starts[j + 1]]``. A set of more features is a block of its own.
+    """
+    if active() == "reference":
+        return reference.blocks_of_sets(starts, features, d, largest)
+    out = np.empty(len(starts) - 1, np.int32)
+    _native.blocks_of_sets(starts, features, d, largest, out)
+    return out
+
+
 def lookup(columns: npt.NDArray[np.uint64], rows: int, tables: Tables, threads: int) -> FloatArray:
     """Sums of tables at rows, shape ``(rows, n_targets, m)``: ``sum_S w_S f_S(x_S)`` for every target."""
     if active() == "reference":

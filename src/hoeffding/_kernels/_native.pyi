@@ -65,6 +65,13 @@ def rows_of_sets(
     threads: int,
 ) -> None: ...
 def least_norm(p: npt.NDArray[np.float64], out: npt.NDArray[np.float64], threads: int) -> None: ...
+def blocks_of_sets(
+    starts: npt.NDArray[np.int64],
+    features: npt.NDArray[np.int32],
+    d: int,
+    largest: int,
+    out: npt.NDArray[np.int32],
+) -> None: ...
 def lookup(
     isa: str,
     columns: npt.NDArray[np.uint64],

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -204,6 +204,26 @@ def least_norm(p: FloatArray) -> FloatArray:
         A = root[:, None] * np.stack(columns, axis=1)
         gamma = np.linalg.lstsq(A, root * parities(n_cells)[seen], rcond=1e-12)[0]
         c[shattered] = gamma / norms
+    return out
+
+
+def blocks_of_sets(starts: IntArray, features: npt.NDArray[np.int32], d: int, largest: int) -> npt.NDArray[np.int32]:
+    sets = [frozenset(features[a:b].tolist()) for a, b in pairwise(starts.tolist())]
+    out = np.array([-1 if s else 0 for s in sets], np.int32)
+    for number in range(len(sets)):
+        if (out >= 0).all():
+            break
+        block = set(sets[int(np.argmax(out < 0))])
+        while len(block) < largest:
+            gain = np.zeros(d)
+            for j in np.flatnonzero(out < 0):
+                missing = sets[j] - block
+                if 0 < len(missing) < len(sets[j]):
+                    gain[list(missing)] += 16.0 ** (1 - len(missing))
+            if not gain.any():
+                break
+            block.add(int(np.argmax(gain)))
+        out[[j for j in range(len(sets)) if out[j] < 0 and sets[j] <= block]] = number
     return out
 
 

@@ -7,6 +7,9 @@
 namespace hfd {
 namespace {
 
+constexpr std::size_t kCached = std::size_t{1} << 16;  // sums of a chunk of rows: half a megabyte
+constexpr std::size_t kHeld = std::size_t{1} << 23;    // entries of blocks at the same time: 64 megabytes
+
 // The sums of the tables of one block: for each target it touches and each of m outputs, a table over its cells.
 struct Block {
   std::vector<std::int32_t> features, targets;
@@ -59,19 +62,29 @@ Block build(const Tables& t, const std::int64_t* sets, std::size_t count, std::s
   return block;
 }
 
-std::vector<Block> build_all(const Tables& t, int threads, Runtime runtime) {
-  std::vector<std::int64_t> first(t.n_blocks + 1, 0), order(t.n_sets);  // the sets of each block
-  for (std::size_t j = 0; j < t.n_sets; ++j) ++first[static_cast<std::size_t>(t.set_block[j]) + 1];
-  for (std::size_t b = 0; b < t.n_blocks; ++b) first[b + 1] += first[b];
-  std::vector<std::int64_t> next(first.begin(), first.end() - 1);
-  for (std::size_t j = 0; j < t.n_sets; ++j)
-    order[static_cast<std::size_t>(next[static_cast<std::size_t>(t.set_block[j])]++)] = static_cast<std::int64_t>(j);
-  std::vector<Block> blocks(t.n_blocks);
-  parallel_blocks(runtime, threads, t.n_blocks, 16, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t b = begin; b < end; ++b)
-      blocks[b] = build(t, order.data() + first[b], static_cast<std::size_t>(first[b + 1] - first[b]), b);
-  });
-  return blocks;
+// The sets of every block: those of block b are order[first[b]], ..., order[first[b + 1] - 1].
+struct Grouped {
+  std::vector<std::int64_t> first, order;
+
+  explicit Grouped(const Tables& t) : first(t.n_blocks + 1, 0), order(t.n_sets) {
+    for (std::size_t j = 0; j < t.n_sets; ++j) ++first[static_cast<std::size_t>(t.set_block[j]) + 1];
+    for (std::size_t b = 0; b < t.n_blocks; ++b) first[b + 1] += first[b];
+    std::vector<std::int64_t> next(first.begin(), first.end() - 1);
+    for (std::size_t j = 0; j < t.n_sets; ++j)
+      order[static_cast<std::size_t>(next[static_cast<std::size_t>(t.set_block[j])]++)] = static_cast<std::int64_t>(j);
+  }
+
+  std::size_t size(std::size_t b) const { return static_cast<std::size_t>(first[b + 1] - first[b]); }
+};
+
+// At most so many numbers of block b.
+std::size_t most_numbers(const Tables& t, const Grouped& sets, std::size_t b) {
+  std::size_t entries = 0;
+  for (std::int64_t k = sets.first[b]; k < sets.first[b + 1]; ++k) {
+    const std::size_t j = static_cast<std::size_t>(sets.order[static_cast<std::size_t>(k)]);
+    entries += static_cast<std::size_t>(t.target_starts[j + 1] - t.target_starts[j]);
+  }
+  return (std::min(entries, t.n_targets) * t.m) << (t.block_starts[b + 1] - t.block_starts[b]);
 }
 
 // Words to bytes: `count` rows of one column from row `begin`, a multiple of 64.
@@ -80,34 +93,53 @@ void unpack(const std::uint64_t* column, std::size_t begin, std::size_t count, s
   for (std::size_t r = 0; r < count; ++r) out[r] = static_cast<std::uint8_t>(words[r / 64] >> (r % 64) & 1);
 }
 
+// Adds the entries of all blocks at `count` rows to their sums, columns x count.
+void add_chunk(const Kernels& kernels, const Rows& rows, std::size_t m, const std::vector<std::uint8_t>& used,
+               const std::vector<Block>& blocks, std::size_t begin, std::size_t count, double* sums) {
+  std::vector<std::uint8_t> bits(rows.d * count);
+  for (std::size_t i = 0; i < rows.d; ++i)
+    if (used[i]) unpack(rows.columns + i * rows.words, begin, count, bits.data() + i * count);
+  std::vector<std::uint32_t> cell(count);
+  for (const Block& block : blocks) {
+    kernels.linear->cells(bits.data(), count, block.features.data(), block.features.size(), cell.data());
+    const double* table = block.tables.data();
+    for (const std::int32_t target : block.targets)
+      for (std::size_t o = 0; o < m; ++o, table += block.cells())
+        kernels.linear->add_entries(table, cell.data(), count, sums + (static_cast<std::size_t>(target) * m + o) * count);
+  }
+}
+
 }  // namespace
 
 void lookup(const Kernels& kernels, const Rows& rows, const Tables& t, double* out, int threads, Runtime runtime) {
-  const std::vector<Block> blocks = build_all(t, threads, runtime);
+  const Grouped sets(t);
   const std::size_t columns = t.n_targets * t.m;
   std::vector<std::uint8_t> used(rows.d, 0);
-  for (const Block& block : blocks)
-    for (const std::int32_t i : block.features) used[static_cast<std::size_t>(i)] = 1;
+  for (std::int64_t e = 0; e < t.block_starts[t.n_blocks]; ++e) used[static_cast<std::size_t>(t.block_features[e])] = 1;
 
-  // So many rows at a time that their sums stay in the cache.
-  const std::size_t chunk = std::clamp<std::size_t>((std::size_t{1} << 17) / std::max<std::size_t>(columns, 1) / 64 * 64, 256, 4096);
-  parallel_for(runtime, threads, (rows.rows + chunk - 1) / chunk, [&](std::size_t k) {
-    if (runtime.stop()) return;
-    const std::size_t begin = k * chunk, count = std::min(chunk, rows.rows - begin);
-    std::vector<std::uint8_t> bits(rows.d * count);
-    for (std::size_t i = 0; i < rows.d; ++i)
-      if (used[i]) unpack(rows.columns + i * rows.words, begin, count, bits.data() + i * count);
-    std::vector<double> sums(columns * count, 0.0);
-    std::vector<std::uint32_t> cell(count);
-    for (const Block& block : blocks) {
-      kernels.linear->cells(bits.data(), count, block.features.data(), block.features.size(), cell.data());
-      const double* table = block.tables.data();
-      for (const std::int32_t target : block.targets)
-        for (std::size_t o = 0; o < t.m; ++o, table += block.cells())
-          kernels.linear->add_entries(table, cell.data(), count, sums.data() + (static_cast<std::size_t>(target) * t.m + o) * count);
-    }
+  // So many rows at a time that their sums stay in the cache. They are kept column by column until all is added.
+  const std::size_t chunk = std::clamp<std::size_t>(kCached / std::max<std::size_t>(columns, 1) / 64 * 64, 256, 4096);
+  const std::size_t chunks = (rows.rows + chunk - 1) / chunk;
+  std::fill(out, out + rows.rows * columns, 0.0);
+  std::vector<Block> blocks;
+  for (std::size_t begin = 0, end = 0; begin < t.n_blocks && !runtime.stop(); begin = end) {
+    for (std::size_t numbers = 0; end < t.n_blocks && (numbers < kHeld || end == begin); ++end)
+      numbers += most_numbers(t, sets, end);
+    blocks.assign(end - begin, {});
+    parallel_blocks(runtime, threads, end - begin, 4, [&](std::size_t from, std::size_t to) {
+      for (std::size_t b = from; b < to; ++b)
+        blocks[b] = build(t, sets.order.data() + sets.first[begin + b], sets.size(begin + b), begin + b);
+    });
+    parallel_for(runtime, threads, chunks, [&](std::size_t k) {
+      if (!runtime.stop()) add_chunk(kernels, rows, t.m, used, blocks, k * chunk, std::min(chunk, rows.rows - k * chunk), out + k * chunk * columns);
+    });
+  }
+  parallel_for(runtime, threads, chunks, [&](std::size_t k) {
+    double* sums = out + k * chunk * columns;
+    const std::size_t count = std::min(chunk, rows.rows - k * chunk);
+    const std::vector<double> by_column(sums, sums + count * columns);
     for (std::size_t r = 0; r < count; ++r)
-      for (std::size_t c = 0; c < columns; ++c) out[(begin + r) * columns + c] = sums[c * count + r];
+      for (std::size_t c = 0; c < columns; ++c) sums[r * columns + c] = by_column[c * count + r];
   });
 }
 

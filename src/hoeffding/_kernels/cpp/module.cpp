@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "blocks.hpp"
 #include "counting.hpp"
 #include "isa.hpp"
 #include "least_norm.hpp"
@@ -208,6 +209,12 @@ NB_MODULE(_native, module) {
 
   module.def("least_norm", [](Array<const double> p, Array<double> out, int threads) {
     run([&](Runtime rt) { least_norm(p.data(), p.shape(0), p.shape(1), out.data(), threads, rt); });
+  });
+
+  module.def("blocks_of_sets", [](Array<const std::int64_t> starts, Array<const std::int32_t> features, std::size_t d,
+                                  std::size_t largest, Array<std::int32_t> out) {
+    const Sets sets{out.shape(0), starts.data(), features.data()};
+    run([&](Runtime) { blocks_of_sets(sets, d, largest, out.data()); });
   });
 
   module.def("lookup", [](const std::string& isa, Array<const std::uint64_t> columns, std::size_t rows,
