@@ -2,18 +2,20 @@
 
 import json
 import math
+import os
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hoeffding import Encoding
+from hoeffding import Encoding, datasets
 from hoeffding.binarize import quantile_thresholds, short_number
 from hoeffding.bits import BitMatrix, pack_columns
 from hoeffding.coding import Bit, Cell, number_text
-from hoeffding.columns import Table
+from hoeffding.columns import TableReader
 from strategies import random_rows, seeds
 
 pandas = pytest.importorskip("pandas")
@@ -691,9 +693,9 @@ def test_numbers_are_shown_short():
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        (pandas.DataFrame, "X: the table is empty, 0 rows and 0 columns"),
-        (lambda: pandas.DataFrame({"a": []}), "X: the table is empty, 0 rows and 1 columns"),
-        (lambda: np.zeros((3, 0)), "X: the table is empty, 3 rows and 0 columns"),
+        (pandas.DataFrame, "X: 0 sample(s) (shape=(0, 0)) while a minimum of 1 is required; the table is empty"),
+        (lambda: pandas.DataFrame({"a": []}), "X: 0 sample(s) (shape=(0, 1))"),
+        (lambda: np.zeros((3, 0)), "X: 0 feature(s) (shape=(3, 0))"),
         (lambda: np.zeros(3), "X: expected a table, shape (n, d), got shape (3,)"),
         (lambda: np.zeros((3, 2)), "no column has two different values"),
         (lambda: pandas.DataFrame([[1, 2]], columns=["a", "a"]), "X: two columns have the same name"),
@@ -723,7 +725,7 @@ def test_numbers_are_shown_short():
         (lambda: [[1], [1, 2]], "X: expected a table"),
         (lambda: pandas.DataFrame({"a": [2**60, 1]}), "column 'a': holds integers beyond 2^53"),
         (lambda: pandas.DataFrame({"a": [10**400, 1]}), "column 'a': holds numbers beyond double precision"),
-        (lambda: np.array([[1j], [2j]]), "column 'x0': holds values of type complex128"),
+        (lambda: np.array([[1j], [2j]]), "column 'x0': Complex data not supported"),
         (lambda: pandas.DataFrame({"a": pandas.arrays.SparseArray([0, 1])}), ".sparse.to_dense()"),
         (lambda: polars.LazyFrame({"a": [1]}), "X: a lazy frame holds no rows yet; pass X.collect()"),
         (lambda: {"a": [1, 2]}, "X: a dictionary is not a table; pass pandas.DataFrame(X)"),
@@ -776,7 +778,66 @@ def test_tables_are_opened_without_being_changed():
     before = frame.copy(deep=True)
     Encoding.fit(frame).transform(frame)
     pandas.testing.assert_frame_equal(frame, before)
-    assert Table.open(frame).names == ("colour", "flag", "x")
+    assert TableReader.open(frame).names == ("colour", "flag", "x")
+
+
+# -- large tables -----------------------------------------------------------------------------------------------------
+
+
+def large_table(n):
+    """Forty columns: booleans, text, whole and real numbers, some with gaps."""
+    rng = np.random.default_rng(0)
+    table = {f"b{k}": rng.random(n) < 0.3 for k in range(10)}
+    table |= {
+        f"s{k}": np.array([f"level {i}" for i in range(4 + 3 * k)])[rng.integers(0, 4 + 3 * k, n)] for k in range(10)
+    }
+    table |= {f"i{k}": rng.integers(0, 5 + 20 * k, n) for k in range(8)}
+    table |= {f"x{k}": np.where(rng.random(n) < 0.02 * (k % 3), np.nan, rng.normal(size=n)) for k in range(12)}
+    return polars.DataFrame(table)
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow", "pandas"])
+def test_a_large_table_is_encoded_without_a_dense_copy(library):
+    n = 200_000
+    table = large_table(n)
+    table = table if library == "polars" else table.to_arrow() if library == "pyarrow" else table.to_pandas()
+    Encoding.fit(large_table(100))  # what is imported at first use
+    tracemalloc.start()
+    encoding = Encoding.fit(table)
+    bits = encoding.transform(table)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    dense = n * encoding.n_features
+    column = 8 * n  # one column of numbers
+    assert encoding.n_features == 255
+    assert 8 * bits.columns.size <= dense / 8 + 8 * encoding.n_features
+    assert peak < 2 * dense / 8 + 12 * column  # the bits of fit or transform, and some copies of one column
+    assert peak < dense
+
+
+# -- real data --------------------------------------------------------------------------------------------------------
+
+FEATURES = {  # the columns of a data set that are features, and how many different bits they have
+    "kr_vs_kp": (lambda name: name not in {"class", "katri"}, 35),
+    "mushrooms": (lambda name: name != "class", 105),
+    "sgemm": (lambda name: not name.startswith("run"), 34),
+    "gb1": (lambda name: name.startswith("site"), 80),
+}
+
+
+def bits_up_to_opposites(rows):
+    return {(column ^ column[0]).tobytes() for column in rows.T}
+
+
+@pytest.mark.skipif(not os.environ.get("HOEFFDING_DATA"), reason="HOEFFDING_DATA is not set")
+@pytest.mark.parametrize("name", FEATURES)
+def test_the_tables_of_the_paper_become_its_bits(name):
+    data = getattr(datasets, f"load_{name}")()
+    chosen, n_bits = FEATURES[name]
+    frame = data.frame[[column for column in data.columns if chosen(column)]]
+    encoding = Encoding.fit(frame)
+    assert encoding.n_features == n_bits
+    assert bits_up_to_opposites(encoding.transform(frame).to_rows()) == bits_up_to_opposites(np.array(data.X))
 
 
 # -- words ------------------------------------------------------------------------------------------------------------

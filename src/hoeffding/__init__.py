@@ -11,6 +11,7 @@ from hoeffding.subsets import SubsetFamily
 from hoeffding.tables import Encoding
 
 if TYPE_CHECKING:
+    from hoeffding.encoder import TableEncoder
     from hoeffding.engines.regression import HoeffdingRegressor
 
 __version__ = version("hoeffding")
@@ -27,6 +28,7 @@ __all__ = [
     "Product",
     "SubsetFamily",
     "Table",
+    "TableEncoder",
     "Uniform",
     "Variance",
     "__version__",
@@ -41,4 +43,8 @@ def __getattr__(name: str) -> Any:
         from hoeffding.engines.regression import HoeffdingRegressor
 
         return HoeffdingRegressor
+    if name == "TableEncoder":
+        from hoeffding.encoder import TableEncoder
+
+        return TableEncoder
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

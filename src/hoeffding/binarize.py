@@ -26,7 +26,7 @@ import numpy.typing as npt
 from hoeffding.bits import BitMatrix
 from hoeffding.checks import as_count, as_real
 from hoeffding.coding import Bit, Column, Kind, answers, known, labels, labels_of, n_words, pack
-from hoeffding.columns import FloatArray, Labels, Numbers, Table, Values
+from hoeffding.columns import FloatArray, Labels, Numbers, TableReader, Values
 
 NumericPolicy = Literal["thresholds", "onehot", "error"]
 SHOWN_NAMES = 12
@@ -285,7 +285,7 @@ class _Draft:
         dropped += self._words_for(names, repeats)
         kept = tuple(bit for i, bit in enumerate(self.bits) if not constant[i] and i not in repeats)
         if not kept:
-            raise ValueError("X: no column has two different values, there is nothing to encode")
+            raise ValueError(f"X: no column has two different values (n_samples = {self.n_rows}), nothing to encode")
         return tuple(self.columns), kept, together, tuple(dropped)
 
     def _groups(self, groups: Any) -> Mapping[str, Sequence[str]]:
@@ -318,7 +318,7 @@ class _Draft:
 
 
 def _draft_of_table(X: Any, rules: Rules) -> _Draft:
-    table = Table.open(X)
+    table = TableReader.open(X)
     _check_size(table.n_rows, len(table.names))
     absent = [name for name in rules.thresholds if name not in table.names]
     if absent:
@@ -352,7 +352,10 @@ def _draft_of_bits(X: Any, rules: Rules) -> _Draft:
 
 def _check_size(n: int, d: int) -> None:
     if n == 0 or d == 0:
-        raise ValueError(f"X: the table is empty, {n} rows and {d} columns; it needs at least one of each")
+        kind, found = ("sample", n) if n == 0 else ("feature", d)
+        raise ValueError(
+            f"X: {found} {kind}(s) (shape=({n}, {d})) while a minimum of 1 is required; the table is empty"
+        )
 
 
 def _unused(name: str, names: Sequence[str]) -> str:

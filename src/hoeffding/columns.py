@@ -65,7 +65,7 @@ Values = Numbers | Labels
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class TableReader:
     """A table opened for reading.
 
     Attributes
@@ -83,7 +83,7 @@ class Table:
     _columns: Sequence[Any]
 
     @classmethod
-    def open(cls, X: Any) -> Table:
+    def open(cls, X: Any) -> TableReader:
         """Open a data frame, an array of shape (n, d) or a list of rows."""
         refuse_masked("X", X)
         frame = _open_frame(X)
@@ -133,7 +133,10 @@ def _as_rows(X: Any) -> npt.NDArray[Any]:
     except ValueError as error:
         raise ValueError(f"X: not an array of rows, {_one_line(error)}") from None
     if rows.ndim != 2 or rows.dtype.names:
-        raise ValueError(f"X: expected a table, shape (n, d), got shape {rows.shape} and dtype {rows.dtype}")
+        raise ValueError(
+            f"X: expected a table, shape (n, d), got shape {rows.shape} and dtype {rows.dtype}; "
+            f"Reshape your data, with X.reshape(1, -1) if it is one row"
+        )
     return rows
 
 
@@ -234,7 +237,11 @@ def _read_array(name: str, column: npt.NDArray[Any]) -> Values:
         return _labels(codes, levels.tolist())
     if kind == "O":
         return _read_objects(name, column)
-    raise _refusal(name, column.dtype.name.split("[")[0])
+    if kind == "c":
+        raise ValueError(
+            f"column {name!r}: Complex data not supported; make two columns of its real and imaginary part"
+        )
+    raise _refusal(name, column.dtype.name)
 
 
 def _read_objects(name: str, column: npt.NDArray[Any], native: Any = None) -> Values:

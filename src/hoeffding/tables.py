@@ -36,7 +36,7 @@ from hoeffding.coding import (
     pack,
     thresholds_of,
 )
-from hoeffding.columns import Level, Table
+from hoeffding.columns import Level, TableReader
 from hoeffding.names import Groups
 
 Words = npt.NDArray[np.uint64]
@@ -290,7 +290,7 @@ class Encoding:
         if hasattr(X, "tocsc"):
             packed = self._encode_sparse(X)
             return packed.columns, packed.n_rows, {}
-        table = Table.open(X)
+        table = TableReader.open(X)
         positions = self._positions(table)
         packed_columns = np.zeros((self.n_features, n_words(table.n_rows)), np.uint64)
         unknown = {}
@@ -312,7 +312,7 @@ class Encoding:
             )
         return BitMatrix.from_rows(X.tocsc()[:, [bit.column for bit in self.bits]], labels=self.feature_names)
 
-    def _positions(self, table: Table) -> list[int]:
+    def _positions(self, table: TableReader) -> list[int]:
         """Where each column of the encoding is in a table; -1 if it is absent and not needed."""
         if not table.named:
             self._check_width(len(table.names))
