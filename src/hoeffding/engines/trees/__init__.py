@@ -1,0 +1,147 @@
+"""Models made of decision trees, read from the libraries that grow them and checked against their own answers.
+
+``read_ensemble`` turns a fitted model into an :class:`Ensemble`. A library is imported only when one of its models
+is met.
+"""
+
+from __future__ import annotations
+
+import warnings
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from hoeffding.engines.trees import sklearn, xgboost
+from hoeffding.engines.trees.ensemble import Ensemble, FloatArray
+from hoeffding.engines.trees.rows import read_rows
+
+READERS: tuple[ModuleType, ...] = (sklearn, xgboost)
+OUTPUTS = ("prediction", "probability", "margin")
+CHUNK = 2**16  # rows that are checked at a time
+LINK_ROUNDOFF = 64  # units in the last place that a library may lose between its sum and its answer
+
+
+class NotASumOfTreesError(ValueError):
+    """The output asked for is a function of a sum of trees, but not one itself."""
+
+
+def is_tree_model(model: Any) -> bool:
+    """Whether ``model`` is an ensemble of trees that can be read, or a pipeline whose last step is one."""
+    return find_reader(last_step(model)) is not None
+
+
+def last_step(model: Any) -> Any:
+    """The model at the end of a scikit-learn pipeline; any other model itself."""
+    pipeline = any(c.__module__.split(".")[0] == "sklearn" and c.__name__ == "Pipeline" for c in type(model).__mro__)
+    return last_step(model.steps[-1][1]) if pipeline else model
+
+
+def find_reader(model: Any) -> ModuleType | None:
+    """The module that reads this kind of model, or None."""
+    return next((reader for reader in READERS if reader.matches(model)), None)
+
+
+def supported_models() -> str:
+    """The kinds of models that are read, in words."""
+    return "; ".join(reader.SUPPORTED for reader in READERS)
+
+
+def read_ensemble(model: Any, X: Any, *, output: str | None = None) -> Ensemble:
+    """Read a fitted model of trees and check the result against the model's own answers at the rows ``X``.
+
+    Parameters
+    ----------
+    model : fitted model
+        See ``READERS`` for the libraries; no pipeline (transform X by its first steps and pass the last).
+    X : array or data frame, shape (n, d)
+        Rows with the columns that the model was trained on.
+    output : {"prediction", "probability", "margin"}, optional
+        What the sum of the trees must be; by default whatever it is.
+
+    Raises
+    ------
+    TypeError
+        The model is of no supported kind.
+    NotASumOfTreesError
+        Another output than the one that the trees add up to is asked for.
+    ValueError
+        The sum of the trees is not what the model answers.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    >>> read_ensemble(DecisionTreeRegressor().fit(X, [0, 0, 0, 1]), X)
+    Ensemble(1 trees, 5 nodes, 2 features, one output: prediction)
+    """
+    reader = find_reader(model)
+    if reader is None:
+        raise TypeError(
+            f"model: {type(model).__name__} is not read as a sum of trees; supported are {supported_models()}. "
+            f"For any other model use engine='regression', or pass a callable"
+        )
+    ensemble: Ensemble = reader.read(model)
+    _check_output(ensemble, output)
+    rows = read_rows(ensemble, X)
+    if len(rows) == 0:
+        raise ValueError("X: no rows; the model is checked on real rows, at least one is needed")
+    check_against_model(ensemble, rows, reader, model, X)
+    return ensemble
+
+
+def _check_output(ensemble: Ensemble, output: str | None) -> None:
+    if output is not None and output not in OUTPUTS:
+        raise ValueError(
+            f"output={output!r}: must be one of {', '.join(OUTPUTS)}, or None for what the trees add up to"
+        )
+    if output not in (None, ensemble.output.split()[0]):
+        raise NotASumOfTreesError(
+            f"output={output!r}: the trees of this model add up to its {ensemble.output}; its {output} is no sum of "
+            f"trees. Leave output=None, or use engine='regression', which takes any output"
+        )
+
+
+def check_against_model(ensemble: Ensemble, rows: FloatArray, reader: ModuleType, model: Any, X: Any) -> None:
+    """Compare the sum with what the model says at every row; raise ValueError if they disagree anywhere.
+
+    Adding up T leaves loses at most one unit roundoff of each partial sum, in the library's arithmetic; see
+    Higham, *Accuracy and Stability of Numerical Algorithms*, section 4.2.
+    """
+    given = X if ensemble.levels else rows
+    for a in range(0, len(rows), CHUNK):
+        ours, allowed = _sums(ensemble, rows[a : a + CHUNK])
+        with warnings.catch_warnings():
+            warnings.filterwarnings(
+                "ignore", message="X (does not have|has) (valid )?feature names", category=UserWarning
+            )
+            theirs = reader.answers(model, given[a : a + CHUNK])
+        if theirs.shape != ours.shape:
+            raise ValueError(
+                f"model: answers with {theirs.shape[1]} outputs where its trees have {ours.shape[1]}; outputs of this "
+                f"shape are not supported, use engine='regression' or pass a callable"
+            )
+        _refuse_difference(ours, theirs, allowed, a)
+
+
+def _sums(ensemble: Ensemble, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The sums at rows and a bound on how far rounding can take the library from them, both ``(n, m)``."""
+    total = np.tile(ensemble.base, (len(rows), 1))
+    partial_sums = LINK_ROUNDOFF * np.abs(total)
+    for leaf in ensemble.leaves(rows):
+        total += ensemble.value[leaf]
+        partial_sums += np.abs(total)
+    return total, ensemble.roundoff * (partial_sums + LINK_ROUNDOFF * (1 + np.abs(total)))
+
+
+def _refuse_difference(ours: FloatArray, theirs: FloatArray, allowed: FloatArray, first_row: int) -> None:
+    difference = np.abs(ours - theirs)
+    wrong = ~(difference <= allowed)
+    if not wrong.any():
+        return
+    row, k = np.unravel_index(np.argmax(np.where(np.isnan(difference), np.inf, difference)), difference.shape)
+    raise ValueError(
+        f"model: its trees add up to {ours[row, k]:.17g} at row {first_row + row} of X, where the model itself says "
+        f"{theirs[row, k]:.17g}: a difference of {difference[row, k]:.3g}, of which {allowed[row, k]:.1g} is rounding. "
+        f"This model is not read correctly; use engine='regression' or pass a callable, and please report its settings"
+    )

@@ -1,0 +1,295 @@
+"""The splits of an ensemble as bits, and its leaves as products of them.
+
+Each split asks one question of a row: is ``x_j`` above t, or among some categories? Every different question is a bit,
+and the trees become trees on bits. A leaf is then a product of literals, one for each different bit on its path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hoeffding.bits import BitMatrix, pack_columns
+from hoeffding.engines.trees.ensemble import BoolArray, Ensemble, FloatArray, NodeArray
+
+KINDS = ("bit", "above", "member")
+BIT, ABOVE, MEMBER, CONSTANT = range(4)
+NODES_AT_ONCE = 2**18  # of the trees whose leaves are listed together
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SplitBits:
+    """The different questions that the splits of an ensemble ask, each of them a bit.
+
+    Attributes
+    ----------
+    column : (n_bits,) int32, the original column.
+    kind : tuple of str; ``"bit"``: the column holds 0 and 1 and is the bit itself; ``"above"``: ``x > threshold``;
+        ``"member"``: x is one of some codes of categories.
+    threshold : (n_bits,) float64; NaN but for ``"above"``.
+    category_starts, categories : compressed rows, the codes of each ``"member"``.
+    at_missing : (n_bits,) bool, the value of the bit where x is missing.
+    """
+
+    column: NodeArray
+    kind: tuple[str, ...]
+    threshold: FloatArray
+    category_starts: npt.NDArray[np.int64]
+    categories: npt.NDArray[np.int64]
+    at_missing: BoolArray
+
+    def __len__(self) -> int:
+        return len(self.column)
+
+    def members(self, bit: int) -> npt.NDArray[np.int64]:
+        """The codes of a ``"member"`` bit, increasing."""
+        return self.categories[self.category_starts[bit] : self.category_starts[bit + 1]]
+
+    def evaluate(self, rows: FloatArray) -> BitMatrix:
+        """The bits at rows, shape ``(n, n_features)``, as ``read_rows`` gives them."""
+        columns = np.zeros((len(self), max(-(-len(rows) // 64), 1)), np.uint64)
+        for bit in range(len(self)):
+            columns[bit] = pack_columns(self._bit(bit, rows)[:, None])[0]
+        return BitMatrix(columns, len(rows))
+
+    def _bit(self, bit: int, rows: FloatArray) -> npt.NDArray[np.uint8]:
+        x = rows[:, self.column[bit]]
+        if self.kind[bit] == "member":
+            value = np.isin(x, self.members(bit))
+        else:
+            value = x > (self.threshold[bit] if self.kind[bit] == "above" else 0)
+        if self.at_missing[bit]:
+            value |= np.isnan(x)
+        return value.astype(np.uint8)
+
+    def name(self, bit: int, feature_names: Sequence[str]) -> str:
+        """The question in words, for instance ``"age > 41.5"``."""
+        label = feature_names[self.column[bit]]
+        if self.kind[bit] == "above":
+            any_number = self.threshold[bit] == -np.inf
+            words = f"{label} is given" if any_number else f"{label} > {self.threshold[bit]:.6g}"
+        elif self.kind[bit] == "member":
+            words = f"{label} in {{{', '.join(map(str, self.members(bit).tolist()))}}}"
+        else:
+            words = label
+        return words + " or missing" if self.at_missing[bit] else words
+
+
+def split_bits(ensemble: Ensemble, binary: BoolArray, has_missing: BoolArray) -> tuple[SplitBits, Ensemble]:
+    """The different questions, and the same sum of trees with one feature for each of them.
+
+    A split on feature j of the result is ``x_j > 0.5``. Splits that every row answers in the same way are gone.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+    binary : (n_features,) bool
+        The columns that hold only 0, 1 and missing values: every threshold in [0, 1) asks the same there.
+    has_missing : (n_features,) bool
+        The columns with missing values. In others it does not matter where a missing value would go.
+    """
+    inner = np.flatnonzero(ensemble.feature >= 0)
+    asked = _questions(ensemble, inner, binary, has_missing)
+    bits, number = _distinct(asked)
+    bit = np.full(ensemble.n_nodes, -1, np.int32)
+    bit[inner] = number
+    swapped = inner[asked.inverted]
+    left, right = ensemble.left.copy(), ensemble.right.copy()
+    left[swapped], right[swapped] = ensemble.right[swapped], ensemble.left[swapped]
+    # A node whose answer is always the same gives way to the child that is always taken.
+    constant = inner[asked.kind == CONSTANT]
+    taken = np.arange(ensemble.n_nodes, dtype=np.int32)
+    taken[constant] = np.where(asked.always[asked.kind == CONSTANT], right[constant], left[constant])
+    while not np.array_equal(further := taken[taken], taken):
+        taken = further
+    left, right = (np.where(side >= 0, taken[side], -1).astype(np.int32) for side in (left, right))
+    return bits, _compact(ensemble, bit, (left, right), taken[ensemble.tree_starts[:-1]], len(bits))
+
+
+class _Questions(NamedTuple):
+    """What nodes ask, in canonical form, so that equal entries ask the same; all arrays have one entry a node."""
+
+    column: NodeArray
+    kind: npt.NDArray[np.int8]
+    threshold: FloatArray  # 0 where the kind has none
+    set_number: npt.NDArray[np.int64]  # the position in ``sets``, -1 where the kind has none
+    at_missing: BoolArray  # the answer where x is missing
+    inverted: BoolArray  # whether a node goes left where its question is answered with yes
+    always: BoolArray  # for constant ones: the answer
+    sets: list[npt.NDArray[np.int64]]  # codes of categories
+
+
+def _questions(e: Ensemble, inner: npt.NDArray[np.int64], binary: BoolArray, has_missing: BoolArray) -> _Questions:
+    column, threshold = e.feature[inner], e.threshold[inner] + 0.0  # so that -0.0 becomes 0.0
+    sets, set_number = _distinct_sets(e, inner)
+    member = set_number >= 0
+    two_values, may_miss, missing_right = binary[column], has_missing[column], e.missing_right[inner]
+    right_at_0, right_at_1 = (
+        np.where(member, np.array([x in codes for codes in sets] + [False])[set_number], x > threshold) for x in (0, 1)
+    )
+    is_empty = np.array([len(codes) == 0 for codes in sets] + [False])[set_number]
+    never = np.where(two_values, ~right_at_0 & ~right_at_1, np.isposinf(threshold) | is_empty)
+    always = np.where(two_values, right_at_0 & right_at_1, np.isneginf(threshold))
+    constant = (never | always) & (~may_miss | (missing_right == always))
+    presence = (never | always) & ~constant  # all that is left to ask: is x there at all, or above -inf?
+    is_bit = two_values & (right_at_0 != right_at_1)
+    inverted = (is_bit & right_at_0) | (presence & never)
+    kind = np.select([constant, is_bit, member & ~presence], [CONSTANT, BIT, MEMBER], ABOVE).astype(np.int8)
+    return _Questions(
+        column,
+        kind,
+        threshold=np.where(kind == ABOVE, np.where(presence, -np.inf, threshold), 0.0),
+        set_number=np.where(kind == MEMBER, set_number, -1),
+        at_missing=may_miss & (missing_right ^ inverted),
+        inverted=inverted,
+        always=always,
+        sets=sets,
+    )
+
+
+def _distinct_sets(
+    e: Ensemble, inner: npt.NDArray[np.int64]
+) -> tuple[list[npt.NDArray[np.int64]], npt.NDArray[np.int64]]:
+    """The different sets of codes, and for each inner node the position of its set, -1 where it compares numbers."""
+    numbers: dict[bytes, int] = {}
+    out = np.full(len(inner), -1, np.int64)
+    for k in np.flatnonzero(np.isnan(e.threshold[inner])).tolist():
+        a, b = e.category_starts[inner[k]], e.category_starts[inner[k] + 1]
+        out[k] = numbers.setdefault(e.categories[a:b].tobytes(), len(numbers))
+    return [np.frombuffer(key, np.int64) for key in numbers], out
+
+
+def _distinct(asked: _Questions) -> tuple[SplitBits, NodeArray]:
+    """The table of different questions, sorted by column, and for each node the number of its own, -1 if constant."""
+    live = np.flatnonzero(asked.kind != CONSTANT)
+    fields = (asked.column, asked.kind, asked.threshold, asked.set_number, asked.at_missing)
+    order = live[np.lexsort([f[live] for f in reversed(fields)])]
+    is_new = np.ones(len(order), np.bool_)
+    is_new[1:] = np.any([f[order[1:]] != f[order[:-1]] for f in fields], axis=0)
+    number = np.full(len(asked.column), -1, np.int32)
+    number[order] = np.cumsum(is_new) - 1
+    of = order[is_new]
+    sets = [asked.sets[k] if k >= 0 else np.zeros(0, np.int64) for k in asked.set_number[of].tolist()]
+    table = SplitBits(
+        column=asked.column[of],
+        kind=tuple(KINDS[k] for k in asked.kind[of].tolist()),
+        threshold=np.where(asked.kind[of] == ABOVE, asked.threshold[of], np.nan),
+        category_starts=np.cumsum([0, *map(len, sets)], dtype=np.int64),
+        categories=np.concatenate([np.zeros(0, np.int64), *sets]),
+        at_missing=asked.at_missing[of],
+    )
+    return table, number
+
+
+def _compact(
+    e: Ensemble, bit: NodeArray, children: tuple[NodeArray, NodeArray], roots: NodeArray, n_bits: int
+) -> Ensemble:
+    """The ensemble of the nodes that can be reached from the roots, tree by tree, roots first."""
+    left, right = children
+    level, tree = roots, np.arange(e.n_trees)
+    nodes, trees = [level], [tree]
+    while level.size:
+        inner = bit[level] >= 0
+        level, tree = np.concatenate([left[level[inner]], right[level[inner]]]), np.tile(tree[inner], 2)
+        nodes.append(level)
+        trees.append(tree)
+    of = np.concatenate(trees)
+    order = np.argsort(of, kind="stable")
+    kept = np.concatenate(nodes)[order]
+    position = np.full(e.n_nodes, -1, np.int32)
+    position[kept] = np.arange(len(kept))
+    leaf = bit[kept] < 0
+    return replace(
+        e,
+        n_features=n_bits,
+        tree_starts=np.searchsorted(of[order], np.arange(e.n_trees + 1)),
+        feature=bit[kept],
+        threshold=np.where(leaf, 0.0, 0.5),
+        missing_right=np.zeros(len(kept), np.bool_),
+        category_starts=np.zeros(len(kept) + 1, np.int64),
+        categories=np.zeros(0, np.int64),
+        left=np.where(leaf, -1, position[left[kept]]).astype(np.int32),
+        right=np.where(leaf, -1, position[right[kept]]).astype(np.int32),
+        value=e.value[kept],
+        feature_names=None,
+        levels={},
+        missing=float("nan"),
+    )
+
+
+# -- leaves ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Leaves:
+    """The leaves of all trees as products of literals: ``base + sum_l value_l prod_b [x_b = path_value_b]``.
+
+    Attributes
+    ----------
+    path_starts : (n_leaves + 1,) int64
+    path_bits : the different bits on the path of leaf l, increasing: ``path_bits[path_starts[l]:path_starts[l + 1]]``.
+    path_values : bool, the values that lead to the leaf.
+    leaf_values : (n_leaves, m) float64
+    """
+
+    path_starts: npt.NDArray[np.int64]
+    path_bits: NodeArray
+    path_values: BoolArray
+    leaf_values: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.leaf_values)
+
+
+def list_leaves(ensemble: Ensemble) -> Leaves:
+    """The leaves of an ensemble on bits, from :func:`split_bits`; leaves that no row can reach are left out.
+
+    A bit that a path meets again counts once, and the child that contradicts it is not followed.
+    """
+    found = [part for roots in _blocks(ensemble) for part in _leaves_below(ensemble, roots)]
+    nodes = np.concatenate([np.zeros(0, np.int32), *(node for node, _ in found)])
+    lengths = np.concatenate([np.zeros(0, np.int64), *((path >= 0).sum(axis=1) for _, path in found)])
+    literals = np.concatenate([np.zeros(0, np.int32), *(path[path >= 0] for _, path in found)])
+    return Leaves(
+        path_starts=np.concatenate([[0], np.cumsum(lengths)]),
+        path_bits=literals >> 1,
+        path_values=(literals & 1).astype(np.bool_),
+        leaf_values=ensemble.value[nodes],
+    )
+
+
+def _blocks(ensemble: Ensemble) -> Iterator[NodeArray]:
+    """Roots in blocks whose trees have about ``NODES_AT_ONCE`` nodes, to bound the memory."""
+    roots, starts = ensemble.tree_starts[:-1].astype(np.int32), ensemble.tree_starts
+    first = 0
+    while first < len(roots):
+        last = max(int(np.searchsorted(starts, starts[first] + NODES_AT_ONCE, side="right")) - 1, first + 1)
+        yield roots[first:last]
+        first = last
+
+
+def _leaves_below(e: Ensemble, roots: NodeArray) -> Iterator[tuple[NodeArray, NodeArray]]:
+    """Level by level the leaves, ``(k,)``, and the sorted literals on their paths, ``(k, depth)``.
+
+    A literal is one number, ``2 * bit + value``; -1 stands where a path met a bit again.
+    """
+    node, path = roots, np.zeros((len(roots), 0), np.int32)
+    while node.size:
+        inner = e.feature[node] >= 0
+        if not inner.all():
+            yield node[~inner], np.sort(path[~inner], axis=1)
+        node, path = node[inner], path[inner]
+        bit = e.feature[node]
+        known = (path >> 1) == bit[:, None]
+        again = known.any(axis=1)
+        answer = np.full(len(node), -1, np.int32)
+        answer[again] = path[known] & 1
+        goes = [answer != 1 - value for value in (0, 1)]
+        path = np.concatenate(
+            [np.column_stack([path[go], np.where(again, -1, 2 * bit + value)[go]]) for value, go in enumerate(goes)]
+        )
+        node = np.concatenate([e.left[node[goes[0]]], e.right[node[goes[1]]]])
