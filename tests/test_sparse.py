@@ -12,7 +12,8 @@ from hoeffding import Empirical, SubsetFamily
 from hoeffding.bits import BitMatrix
 from hoeffding.components import Components, Weights
 from hoeffding.engines import sparse
-from hoeffding.engines.parities import ClosureTooLargeError, Leaves, closure, parity_coefficients, tables_of_paths
+from hoeffding.engines.parities import ClosureTooLargeError, closure, parity_coefficients, tables_of_paths
+from hoeffding.engines.trees.splits import Leaves
 from hoeffding.moments import Counted
 from oracles import LocalRule
 from strategies import all_subsets, seeds
@@ -28,8 +29,8 @@ def random_leaves(rng, d, n_leaves, depth, m=1):
 
 def values_of(leaves, rows):
     """The sum of the leaves at rows, one leaf after the other."""
-    out = np.zeros((len(rows), leaves.values.shape[1]))
-    for (a, b), value in zip(pairwise(leaves.path_starts), leaves.values, strict=True):
+    out = np.zeros((len(rows), leaves.leaf_values.shape[1]))
+    for (a, b), value in zip(pairwise(leaves.path_starts), leaves.leaf_values, strict=True):
         out += (rows[:, leaves.path_bits[a:b]] == leaves.path_values[a:b]).all(axis=1)[:, None] * value
     return out
 
@@ -127,7 +128,7 @@ def test_recoding_and_relabelling_change_nothing(problem, seed):
     for a, b in pairwise(leaves.path_starts):
         by = np.argsort(bits[a:b])
         bits[a:b], values[a:b] = bits[a:b][by], values[a:b][by]
-    other = Leaves(leaves.path_starts, bits, values, leaves.values)
+    other = Leaves(leaves.path_starts, bits, values, leaves.leaf_values)
     before, after = decomposed(leaves, rows, weights), decomposed(other, (rows ^ flip)[:, order], weights)
     here, there = by_name(before), by_name(after)
     scale = max(1.0, np.abs(before.beta).max())
@@ -167,7 +168,7 @@ def test_a_feature_that_is_never_used_is_in_no_component():
     for a, b in pairwise(leaves.path_starts):
         keep += [a + k for k in range(b - a) if unused[a + k] not in unused[a : a + k]]
         starts.append(len(keep))
-    exact = decomposed(Leaves(np.array(starts), unused[keep], leaves.path_values[keep], leaves.values), rows)
+    exact = decomposed(Leaves(np.array(starts), unused[keep], leaves.path_values[keep], leaves.leaf_values), rows)
     assert all(3 not in s for s in exact.family)
     assert any(2 in s for s in exact.family)
 

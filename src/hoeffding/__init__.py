@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from hoeffding.decomposition import Decomposition, Variance
 from hoeffding.engines.cube import Plan, inverse_transform, transform, transform_plan
+from hoeffding.explain import decompose
 from hoeffding.measure import Empirical, Ising, Measure, Product, Table, Uniform
 from hoeffding.moments import Moments
 from hoeffding.subsets import SubsetFamily
@@ -32,6 +33,7 @@ __all__ = [
     "Uniform",
     "Variance",
     "__version__",
+    "decompose",
     "inverse_transform",
     "transform",
     "transform_plan",

@@ -74,3 +74,13 @@ def as_weights(name: str, weights: npt.ArrayLike, n: int) -> FloatArray:
     if not np.isfinite(total) or (w[w > 0] / total).min() < np.finfo(float).tiny:
         raise ValueError(f"{name}: from {w[w > 0].min()} to {w.max()}, their sum or ratio is beyond double precision")
     return w
+
+
+def as_targets(y: npt.ArrayLike, n: int) -> FloatArray:
+    """Read one finite value, or one row of finite values, for each of ``n`` rows."""
+    values = as_real("y", y)
+    if values.ndim not in {1, 2} or len(values) != n:
+        raise ValueError(f"y: expected one value (or one row of values) for each of {n} rows, got shape {values.shape}")
+    if not np.isfinite(values).all():
+        raise ValueError("y: must be finite, got NaN or infinite values")
+    return values

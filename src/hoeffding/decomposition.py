@@ -20,6 +20,7 @@ from hoeffding.machine import n_threads, require_memory
 from hoeffding.measure import Measure
 from hoeffding.names import Groups, feature_indices
 from hoeffding.subsets import SubsetFamily, as_subset
+from hoeffding.tables import Encoding
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -98,6 +99,8 @@ class Decomposition:
     output_names : tuple of str or None
     rows : WeightedRows or None
         The rows whose distribution the measure is, where the measure itself knows counts only.
+    encoding : Encoding or None
+        How the columns of a table become the features; methods that take rows then take such tables.
     """
 
     measure: Measure
@@ -115,6 +118,7 @@ class Decomposition:
     groups: Groups = ()
     output_names: tuple[str, ...] | None = None
     rows: WeightedRows | None = None
+    encoding: Encoding | None = None
 
     def __post_init__(self) -> None:
         self.coefficients.flags.writeable = False
@@ -288,7 +292,7 @@ class Decomposition:
         names = "" if self.output_names is None else f" ({', '.join(self.output_names)})"
         outputs = f", {int(np.prod(self.output_shape))} outputs{names}" if self.output_shape else ""
         unique = "unique" if self.unique else "not unique"
-        kind = "largest" if self.fitted_variance is None else "root mean square"
+        kind = "root mean square" if self.engine == "regression" else "largest"
         facts = [
             ("measure", repr(self.measure)),
             ("components", f"{len(self.family)}, order up to {self.order}, {unique}{outputs}"),
@@ -330,14 +334,20 @@ class Decomposition:
         return feature_indices("subset", subset, self.feature_names)
 
     def _rows(self, X: Any) -> BitRows:
-        """Rows of bits in the order of the features; the columns of a data frame are found by name."""
+        """Rows of bits in the order of the features; the columns of a data frame are found by name, and encoded."""
+        if self.encoding is not None and not isinstance(X, BitMatrix):
+            X = self.encoding.transform(X)
+        if isinstance(X, BitMatrix):
+            return self._of_width(X.to_rows())
         frame = data_frame(X)
         if frame is not None:
             missing = [name for name in self.feature_names if name not in frame.columns]
             if missing:
                 raise ValueError(f"X: no column {missing[0]!r}; expected the columns {', '.join(self.feature_names)}")
             X = frame.select(self.feature_names).to_native()
-        rows = as_bits(X, "X")
+        return self._of_width(as_bits(X, "X"))
+
+    def _of_width(self, rows: BitRows) -> BitRows:
         if rows.shape[1] != self.n_features:
             raise ValueError(f"X: expected {self.n_features} features, got {rows.shape[1]} columns")
         return rows

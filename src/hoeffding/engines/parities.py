@@ -7,13 +7,12 @@ parity coefficients of all :math:`2^{|P|}` subsets of P. No set outside these su
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from hoeffding._kernels.reference import walsh_hadamard
 from hoeffding.components import Components
+from hoeffding.engines.trees.splits import Leaves
 from hoeffding.machine import readable_bytes
 from hoeffding.subsets import IndexArray, SubsetFamily, find_rows, index_dtype, unique_rows
 
@@ -35,38 +34,24 @@ class ClosureTooLargeError(ValueError):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Leaves:
-    """Leaves of trees on bits.
+def tables_of_paths(d: int, leaves: Leaves, base: FloatArray | None = None) -> Components:
+    """The leaves added up by path: a function of ``d`` bits as a sum of tables, one for each different path.
 
-    Attributes
-    ----------
-    path_starts : (n_leaves + 1,) int64
-    path_bits, path_values : the bits of a path, ascending, and what they must be (0 or 1)
-        Leaf l has the entries ``path_starts[l]`` to ``path_starts[l + 1]``.
-    values : (n_leaves, m) float64
+    ``base``, shape ``(m,)``, is added to all values.
     """
-
-    path_starts: IntArray
-    path_bits: npt.NDArray[np.integer]
-    path_values: npt.NDArray[np.integer]
-    values: FloatArray
-
-
-def tables_of_paths(d: int, leaves: Leaves) -> Components:
-    """The leaves added up by path: a function of ``d`` bits as a sum of tables, one for each different path."""
-    m = leaves.values.shape[1]
+    m = leaves.leaf_values.shape[1]
     lengths = np.diff(leaves.path_starts)
-    levels: list[IndexArray] = []
-    tables: list[FloatArray] = []
-    for size in range(int(lengths.max(initial=0)) + 1):
+    constant = leaves.leaf_values[lengths == 0].sum(axis=0) + (0.0 if base is None else base)
+    levels: list[IndexArray] = [np.zeros((1, 0), index_dtype(d))]
+    tables: list[FloatArray] = [np.broadcast_to(constant, (1, 1, m)).copy()]
+    for size in range(1, int(lengths.max(initial=0)) + 1):
         which = np.flatnonzero(lengths == size)
         at = leaves.path_starts[which][:, None] + np.arange(size)
         paths = leaves.path_bits[at].astype(index_dtype(d)).reshape(len(which), size)
         cells = (leaves.path_values[at].astype(np.int64) << np.arange(size - 1, -1, -1)).sum(axis=1)
         level = unique_rows(paths)
         table = np.zeros((len(level), 2**size, m))
-        np.add.at(table, (find_rows(level, paths), cells), leaves.values[which])
+        np.add.at(table, (find_rows(level, paths), cells), leaves.leaf_values[which])
         levels.append(level)
         tables.append(table)
     return Components(SubsetFamily(d, tuple(levels)), tuple(tables))

@@ -24,7 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hoeffding.bits import BitMatrix, WeightedRows, merge_rows
-from hoeffding.checks import as_count, as_order, as_weights
+from hoeffding.checks import as_count, as_order, as_targets, as_weights
 from hoeffding.decomposition import Decomposition, Variance
 from hoeffding.engines import matrix_free, solvers
 from hoeffding.engines.gram import Basis, System, monomial_gram, system_of
@@ -182,7 +182,7 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to rows ``X``, shape (n, d), and outputs ``y``, shape (n,) or (n, m); returns the estimator.
 
-        ``X`` is an array, a data frame, a scipy sparse matrix (never made dense) of zeros and ones.
+        ``X`` is an array, a data frame, a scipy sparse matrix (never made dense) of zeros and ones, or a BitMatrix.
         """
         self._check_parameters()
         bits, targets, weights = self._read(X, y, sample_weight, reset=True)
@@ -501,10 +501,20 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
             as_count("max_sets", self.max_sets, least=1)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> tuple[BitMatrix, FloatArray, FloatArray | None]:
-        X, y = validate_data(
-            self, X, y, reset=reset, dtype="numeric", accept_sparse=("csr", "csc"), multi_output=True, y_numeric=True
-        )
-        bits = self._pack(X)
+        if isinstance(X, BitMatrix):
+            bits, y = self._take(X, reset), as_targets(y, X.n_rows)
+        else:
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                reset=reset,
+                dtype="numeric",
+                accept_sparse=("csr", "csc"),
+                multi_output=True,
+                y_numeric=True,
+            )
+            bits = self._pack(X)
         if reset:
             as_order(min(self.order, bits.n_features), bits.n_features)
         targets = np.asarray(y, np.float64)
@@ -520,7 +530,19 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         means = [np.bincount(inverse, column) / counts for column in targets.T]
         return BitMatrix.from_rows(rows), np.stack(means, axis=1), None
 
+    def _take(self, bits: BitMatrix, reset: bool) -> BitMatrix:
+        """Bits that are packed already; they have no names."""
+        if self.binarize is not None:
+            raise ValueError(f"binarize={self.binarize!r}: X is a BitMatrix, which holds bits already")
+        if reset:
+            self.n_features_in_ = bits.n_features
+        if bits.n_features != self.n_features_in_:
+            raise ValueError(f"X has {bits.n_features} features, but {self.n_features_in_} were seen in fit")
+        return bits
+
     def _bits(self, X: Any, reset: bool) -> BitMatrix:
+        if isinstance(X, BitMatrix):
+            return self._take(X, reset)
         return self._pack(validate_data(self, X, reset=reset, dtype="numeric", accept_sparse=("csr", "csc")))
 
     def _pack(self, X: Any) -> BitMatrix:

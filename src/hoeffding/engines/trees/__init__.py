@@ -11,13 +11,16 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from hoeffding.bits import data_frame
 from hoeffding.engines.trees import sklearn, xgboost
 from hoeffding.engines.trees.ensemble import Ensemble, FloatArray
 from hoeffding.engines.trees.rows import read_rows
 
 READERS: tuple[ModuleType, ...] = (sklearn, xgboost)
 OUTPUTS = ("prediction", "probability", "margin")
+CHECKED_CLOSELY = 2048  # rows at which every tree is followed
 CHUNK = 2**16  # rows that are checked at a time
 LINK_ROUNDOFF = 64  # units in the last place that a library may lose between its sum and its answer
 
@@ -86,7 +89,7 @@ def read_ensemble(model: Any, X: Any, *, output: str | None = None) -> Ensemble:
     rows = read_rows(ensemble, X)
     if len(rows) == 0:
         raise ValueError("X: no rows; the model is checked on real rows, at least one is needed")
-    check_against_model(ensemble, rows, reader, model, X)
+    check_against_model(ensemble, rows, model, X)
     return ensemble
 
 
@@ -102,26 +105,61 @@ def _check_output(ensemble: Ensemble, output: str | None) -> None:
         )
 
 
-def check_against_model(ensemble: Ensemble, rows: FloatArray, reader: ModuleType, model: Any, X: Any) -> None:
-    """Compare the sum with what the model says at every row; raise ValueError if they disagree anywhere.
+def check_against_model(ensemble: Ensemble, rows: FloatArray, model: Any, X: Any) -> None:
+    """Compare the sum with what the model says at some rows, evenly spaced; raise ValueError if they disagree.
 
     Adding up T leaves loses at most one unit roundoff of each partial sum, in the library's arithmetic; see
-    Higham, *Accuracy and Stability of Numerical Algorithms*, section 4.2.
+    Higham, *Accuracy and Stability of Numerical Algorithms*, section 4.2. Following every tree is slow: all rows are
+    for :func:`check_sums`, whose bound is wider.
     """
-    given = X if ensemble.levels else rows
+    some = np.unique(np.linspace(0, len(rows) - 1, CHECKED_CLOSELY).astype(np.intp))
+    ours, allowed = _sums(ensemble, rows[some])
+    _compare(ensemble, model, X, rows, some, ours, allowed)
+
+
+def check_sums(ensemble: Ensemble, model: Any, X: Any, rows: FloatArray, ours: FloatArray, size: FloatArray) -> None:
+    """Compare sums computed by whoever read the ensemble with what the model says, at every row.
+
+    Parameters
+    ----------
+    X, rows : the rows as the user gave them, and as :func:`read_rows` gives them
+    ours : (n, m)
+    size : (n, m)
+        Sums of the absolute values of the leaves: no partial sum is larger.
+    """
+    n_sums = ensemble.n_trees + LINK_ROUNDOFF
+    bound = ensemble.roundoff * (n_sums * (np.abs(ensemble.base) + size) + LINK_ROUNDOFF)
     for a in range(0, len(rows), CHUNK):
-        ours, allowed = _sums(ensemble, rows[a : a + CHUNK])
-        with warnings.catch_warnings():
-            warnings.filterwarnings(
-                "ignore", message="X (does not have|has) (valid )?feature names", category=UserWarning
-            )
-            theirs = reader.answers(model, given[a : a + CHUNK])
-        if theirs.shape != ours.shape:
-            raise ValueError(
-                f"model: answers with {theirs.shape[1]} outputs where its trees have {ours.shape[1]}; outputs of this "
-                f"shape are not supported, use engine='regression' or pass a callable"
-            )
-        _refuse_difference(ours, theirs, allowed, a)
+        part = np.arange(a, min(a + CHUNK, len(rows)))
+        _compare(ensemble, model, X, rows, part, ours[part], bound[part])
+
+
+def _compare(
+    ensemble: Ensemble,
+    model: Any,
+    X: Any,
+    rows: FloatArray,
+    part: npt.NDArray[np.intp],
+    ours: FloatArray,
+    allowed: FloatArray,
+) -> None:
+    """Ask the model at the rows ``part`` and refuse it if it differs by more than is allowed."""
+    reader = find_reader(model)
+    assert reader is not None
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X (does not have|has) (valid )?feature names", category=UserWarning)
+        theirs = reader.answers(model, _rows_at(X, part) if ensemble.levels else rows[part])
+    if theirs.shape != ours.shape:
+        raise ValueError(
+            f"model: answers with {theirs.shape[1]} outputs where its trees have {ours.shape[1]}; outputs of this "
+            f"shape are not supported, use engine='regression' or pass a callable"
+        )
+    _refuse_difference(ours, theirs, allowed, part)
+
+
+def _rows_at(X: Any, part: npt.NDArray[np.intp]) -> Any:
+    frame = data_frame(X)
+    return np.asarray(X)[part] if frame is None else frame[part.tolist()].to_native()
 
 
 def _sums(ensemble: Ensemble, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -134,14 +172,14 @@ def _sums(ensemble: Ensemble, rows: FloatArray) -> tuple[FloatArray, FloatArray]
     return total, ensemble.roundoff * (partial_sums + LINK_ROUNDOFF * (1 + np.abs(total)))
 
 
-def _refuse_difference(ours: FloatArray, theirs: FloatArray, allowed: FloatArray, first_row: int) -> None:
+def _refuse_difference(ours: FloatArray, theirs: FloatArray, allowed: FloatArray, part: npt.NDArray[np.intp]) -> None:
     difference = np.abs(ours - theirs)
     wrong = ~(difference <= allowed)
     if not wrong.any():
         return
     row, k = np.unravel_index(np.argmax(np.where(np.isnan(difference), np.inf, difference)), difference.shape)
     raise ValueError(
-        f"model: its trees add up to {ours[row, k]:.17g} at row {first_row + row} of X, where the model itself says "
+        f"model: its trees add up to {ours[row, k]:.17g} at row {part[row]} of X, where the model itself says "
         f"{theirs[row, k]:.17g}: a difference of {difference[row, k]:.3g}, of which {allowed[row, k]:.1g} is rounding. "
         f"This model is not read correctly; use engine='regression' or pass a callable, and please report its settings"
     )

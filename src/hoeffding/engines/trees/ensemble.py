@@ -225,7 +225,7 @@ def _check_children(e: Ensemble, tree: npt.NDArray[np.int64]) -> None:
 def threshold_of_single_at_least(u: npt.NDArray[np.float32]) -> FloatArray:
     """The doubles t with: ``float32(x) >= u`` if and only if ``x > t``.
 
-    >>> threshold_of_single_at_least(np.float32([1.0])).item() == 1 - 2**-25 - 2**-54
+    >>> threshold_of_single_at_least(np.float32([1.0])).item() == 1 - 2**-25 - 2**-53
     True
     """
     u = np.asarray(u, np.float32)

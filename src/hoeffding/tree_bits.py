@@ -1,0 +1,155 @@
+"""A model of trees as a sum of tables of bits, with rows to match, checked against the model's own answers.
+
+If every column of the rows holds zeros and ones, the columns are the bits. Otherwise each different split ``x_j > t``
+is a bit of its own, and an :class:`~hoeffding.tables.Encoding` says which column it belongs to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from hoeffding.bits import BitMatrix, data_frame
+from hoeffding.components import Components, Weights
+from hoeffding.engines.parities import tables_of_paths
+from hoeffding.engines.trees import check_sums, last_step, read_ensemble
+from hoeffding.engines.trees.ensemble import Ensemble
+from hoeffding.engines.trees.rows import read_rows
+from hoeffding.engines.trees.splits import Leaves, SplitBits, list_leaves, split_bits
+from hoeffding.names import as_feature_names
+from hoeffding.tables import Encoding
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class TreeBits:
+    """What the trees of a model are, in bits.
+
+    Attributes
+    ----------
+    tables : Components
+        The leaves, added up by path.
+    bits : BitMatrix
+        The rows.
+    names : tuple of str
+        Of the bits.
+    encoding : Encoding or None
+        How columns become bits, where they are not bits themselves.
+    single : bool
+        A single output has no output axis.
+    output_names : tuple of str or None
+    words : str
+        What was read.
+    """
+
+    tables: Components
+    bits: BitMatrix
+    names: tuple[str, ...]
+    encoding: Encoding | None
+    single: bool
+    output_names: tuple[str, ...] | None
+    words: str
+
+
+def read_trees(model: Any, X: Any, output: str | None, threads: int) -> TreeBits:
+    """Read a fitted model of trees (or a pipeline that ends in one) and its rows, shape (n, d)."""
+    model, X = _through_pipeline(model, X)
+    ensemble = read_ensemble(model, X, output=output)
+    rows = read_rows(ensemble, X)
+    names = tuple(ensemble.feature_names or column_names(X) or as_feature_names(None, ensemble.n_features))
+    missing: BoolArray = np.isnan(rows)
+    binary: BoolArray = np.asarray(((rows == 0) | (rows == 1) | missing).all(axis=0))
+    splits, on_bits = split_bits(ensemble, binary, np.asarray(missing.any(axis=0)))
+    leaves = list_leaves(on_bits)
+    what, encoding = "trees on bits", None
+    if binary.all() and not missing.any():  # the columns are the bits, whether the trees use them or not
+        bits = BitMatrix.from_rows(rows)
+        leaves = replace(leaves, path_bits=splits.column[leaves.path_bits])
+    else:
+        encoding = _encoding_of(splits, ensemble, names)
+        gaps = _asks_for_gaps(splits)  # whether a value is there; the bit of the encoding is whether it is missing
+        bits, names = splits.evaluate(rows).recoded(gaps), encoding.feature_names
+        leaves = replace(leaves, path_values=leaves.path_values ^ gaps[leaves.path_bits])
+        what = f"trees on {len(splits)} split bits of {ensemble.n_features} columns"
+    tables = _checked_tables(ensemble, leaves, bits, threads, (model, X, rows))
+    words = f"{ensemble.n_trees} {what}, {ensemble.output}"
+    return TreeBits(tables, bits, names, encoding, ensemble.single, ensemble.output_names, words)
+
+
+def column_names(X: Any) -> tuple[str, ...] | None:
+    """The names of the columns of a data frame; None of anything else."""
+    frame = data_frame(X)
+    return None if frame is None else tuple(frame.columns)
+
+
+def _through_pipeline(model: Any, X: Any) -> tuple[Any, Any]:
+    """The last step of a pipeline, and the rows as they reach it."""
+    last = last_step(model)
+    while last is not model:
+        before, model = model[:-1], model.steps[-1][1]
+        if len(before.steps):
+            X = _with_names(before, before.transform(X))
+    return last, X
+
+
+def _with_names(steps: Any, X: Any) -> Any:
+    """Rows that a pipeline hands on, as numbers, with the names of their columns where an array has lost them."""
+    if data_frame(X) is not None:
+        return X
+    rows = np.asarray(X.toarray() if hasattr(X, "tocsc") else X, np.float64)
+    try:
+        import pandas as pd
+
+        return pd.DataFrame(rows, columns=steps.get_feature_names_out())
+    except (ModuleNotFoundError, AttributeError):  # no pandas, or a step that does not name what it makes
+        return rows
+
+
+def _checked_tables(
+    ensemble: Ensemble, leaves: Leaves, bits: BitMatrix, threads: int, given: tuple[Any, Any, FloatArray]
+) -> Components:
+    """The trees as a sum of tables of bits, compared with what the model itself says at every row.
+
+    ``given`` is the model, its rows, and these rows as numbers.
+    """
+    m = len(ensemble.base)
+    both = replace(leaves, leaf_values=np.concatenate([leaves.leaf_values, np.abs(leaves.leaf_values)], axis=1))
+    tables = tables_of_paths(bits.n_features, both, np.concatenate([ensemble.base, np.zeros(m)]))
+    sums = tables.sums(bits, Weights.all_to_one(len(tables.family)), threads)[:, 0]
+    check_sums(ensemble, *given, sums[:, :m], sums[:, m:])
+    return replace(tables, tables=tuple(np.ascontiguousarray(t[..., :m]) for t in tables.tables))
+
+
+def _encoding_of(splits: SplitBits, ensemble: Ensemble, names: Sequence[str]) -> Encoding:
+    """The splits of trees as an encoding: each bit asks what a split asks."""
+    gaps = _asks_for_gaps(splits)
+    bits: list[tuple[int, str, Any, bool]] = []
+    for b in range(len(splits)):
+        kind, at_missing = splits.kind[b], bool(splits.at_missing[b])
+        value: Any = None
+        if gaps[b]:
+            kind = "missing"
+        elif kind == "above":
+            value = float(splits.threshold[b])
+        elif kind == "member":
+            value = _levels(splits, ensemble, b)
+        bits.append((int(splits.column[b]), kind, value, at_missing))
+    return Encoding.from_bits(names, bits)
+
+
+def _asks_for_gaps(splits: SplitBits) -> BoolArray:
+    """The splits that only ask whether a value is there, as ``x > -inf``: ``(n_bits,)``."""
+    return np.asarray((splits.threshold == -np.inf) & ~splits.at_missing)
+
+
+def _levels(splits: SplitBits, ensemble: Ensemble, bit: int) -> tuple[Any, ...]:
+    """The categories that answer a split with yes, as they stand in the table."""
+    codes = splits.members(bit).tolist()
+    known = ensemble.levels.get(int(splits.column[bit]))
+    return tuple(codes) if known is None else tuple(known[c] for c in codes)

@@ -1,0 +1,303 @@
+"""``decompose``: which engine is taken and why, and that every way in gives the decomposition that is meant."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from sklearn.tree import DecisionTreeRegressor
+
+import hoeffding
+from hoeffding import Empirical, HoeffdingRegressor, decompose
+from strategies import seeds
+
+
+def bit_problem(seed=0, n=400, d=6):
+    rng = np.random.default_rng(seed)
+    X = (rng.random((n, d)) < 0.3 + 0.4 * rng.random(d)).astype(np.uint8)
+    X[:, 1] |= X[:, 0]
+    return X, X[:, 0] + 2.0 * X[:, 1] * X[:, 3] - X[:, 2] * X[:, 4] * X[:, 5] + rng.normal(0, 0.1, n)
+
+
+def matched(result, other):
+    """The coefficients of two results, set by set; a set that one of them does not have counts as zero."""
+    sets = sorted({*result.subsets, *other.subsets})
+    return np.array([[r.coefficient(s) if s in r.family else 0.0 for s in sets] for r in (result, other)])
+
+
+# -- exactness --------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=25)
+@given(seeds, st.integers(1, 7), st.integers(1, 6))
+def test_a_forest_on_a_full_cube_is_its_transform(seed, d, depth):
+    rng = np.random.default_rng(seed)
+    cube = np.indices((2,) * d).reshape(d, -1).T
+    times = rng.integers(1, 4, len(cube))
+    X = np.repeat(cube, times, axis=0)
+    model = GradientBoostingRegressor(n_estimators=5, max_depth=depth, random_state=0).fit(X, rng.normal(size=len(X)))
+    result = decompose(model, X)
+    wanted = hoeffding.transform(model.predict(cube).reshape((2,) * d), Empirical(X))
+    assert result.engine == "sparse"
+    assert result.unique
+    here, there = matched(result, wanted)
+    np.testing.assert_allclose(here, there, rtol=0, atol=1e-10)
+
+
+def test_the_components_of_trees_add_up_on_real_rows_and_are_hierarchically_orthogonal():
+    X, y = bit_problem()
+    model = RandomForestClassifier(20, max_depth=4, random_state=0).fit(X, y > 0.5)
+    result = decompose(model, X)
+    parts = result.components(X)
+    np.testing.assert_allclose(parts.sum(axis=1), model.predict_proba(X)[:, 1], rtol=0, atol=1e-12)
+    for s, f_S in zip(result.subsets, parts.T, strict=True):
+        for i in s:
+            rest = [j for j in s if j != i]
+            cell = X[:, rest] @ (1 << np.arange(len(rest)))
+            assert np.abs(np.bincount(cell, f_S)).max() <= 1e-9 * len(X)
+    assert result.variance().share.sum() == pytest.approx(1.0)
+    assert "probability" in result.reason
+
+
+def test_the_engines_agree_where_all_are_exact():
+    cube = np.indices((2,) * 6).reshape(6, -1).T
+    X = np.repeat(cube[cube[:, 0] <= cube[:, 1]], 5, axis=0)  # not full, but extremal
+    y = np.random.default_rng(0).normal(size=len(X))
+    tree = DecisionTreeRegressor(random_state=0).fit(X, y)
+    exact = decompose(tree, X)
+    assert exact.unique
+    cube = decompose(tree.predict, X)
+    fitted = decompose(tree, X, engine=HoeffdingRegressor(order=6, alpha=0))
+    assert (exact.engine, cube.engine, fitted.engine) == ("sparse", "cube", "regression")
+    for other in (cube, fitted):
+        here, there = matched(exact, other)
+        np.testing.assert_allclose(here, there, rtol=0, atol=1e-9)
+
+
+def test_weights_are_repeated_rows_and_distinct_rows_weigh_the_same():
+    X, y = bit_problem(n=60)
+    tree = DecisionTreeRegressor(random_state=0).fit(X, y)
+    w = np.random.default_rng(1).integers(1, 4, len(X))
+    here, there = matched(decompose(tree, X, sample_weight=w), decompose(tree, np.repeat(X, w, axis=0)))
+    np.testing.assert_allclose(here, there, rtol=0, atol=1e-11)
+    here, there = matched(decompose(tree, X, distinct=True), decompose(tree, np.unique(X, axis=0)))
+    np.testing.assert_allclose(here, there, rtol=0, atol=1e-11)
+
+
+# -- ways in ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_model_a_function_and_its_values_are_the_same_black_box():
+    X, y = bit_problem()
+    model = LinearRegression().fit(X, y)
+    results = [decompose(m, X) for m in (model, model.predict, model.predict(X))]
+    assert [r.engine for r in results] == ["cube"] * 3
+    for other in results[1:]:
+        np.testing.assert_array_equal(*matched(results[0], other))
+
+
+def test_a_classifier_gives_probabilities_or_what_is_asked_for():
+    X, y = bit_problem()
+    model = LogisticRegression().fit(X, y > 0.5)
+    proba, margin = decompose(model, X), decompose(model, X, output="margin")
+    np.testing.assert_allclose(proba.predict(X), model.predict_proba(X)[:, 1], atol=1e-10)
+    np.testing.assert_allclose(margin.predict(X), model.decision_function(X), atol=1e-10)
+    many = LogisticRegression().fit(X, np.digitize(y, [0, 1]))
+    result = decompose(many, X)
+    assert result.output_names == ("0", "1", "2")
+    np.testing.assert_allclose(result.predict(X), many.predict_proba(X), atol=1e-10)
+
+
+def test_the_probability_of_boosted_trees_goes_to_another_engine_and_says_so():
+    X, y = bit_problem()
+    model = GradientBoostingClassifier(n_estimators=10, random_state=0).fit(X, y > 0.5)
+    assert decompose(model, X).engine == "sparse"
+    result = decompose(model, X, output="probability")
+    assert result.engine == "cube"
+    assert "not sparse" in result.reason
+    np.testing.assert_allclose(result.predict(X), model.predict_proba(X)[:, 1], atol=1e-10)
+    with pytest.raises(ValueError, match="no sum of trees"):
+        decompose(model, X, output="probability", engine="sparse")
+
+
+def test_names_come_from_the_columns_and_frames_of_all_kinds_agree():
+    X, y = bit_problem()
+    names = list("abcdef")
+    tree = DecisionTreeRegressor(max_depth=4, random_state=0).fit(pd.DataFrame(X, columns=names), y)
+    frames = [pd.DataFrame(X, columns=names), pl.DataFrame(X, schema=names)]
+    results = [decompose(tree, frame) for frame in frames]
+    assert results[0].feature_names == tuple(names)
+    np.testing.assert_array_equal(results[0].coefficients, results[1].coefficients)
+    np.testing.assert_allclose(results[0].predict(frames[1][:, ::-1]), tree.predict(frames[0]), atol=1e-12)
+    renamed = decompose(tree, frames[0], feature_names=[n.upper() for n in names], groups={"pair": ["A", "B"]})
+    assert renamed.feature_names[:2] == ("A", "B")
+    assert renamed.groups == (("pair", (0, 1)),)
+
+
+def table(n=300):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(18, 80, n).astype(float),
+            "colour": rng.choice(["red", "green", "blue"], n),
+            "smoker": rng.integers(0, 2, n).astype(bool),
+        }
+    )
+    y = (frame["age"] > 40) * 2.0 + (frame["colour"] == "red") * frame["smoker"]
+    return frame, y.to_numpy()
+
+
+def test_splits_of_numbers_are_bits_grouped_by_column():
+    frame, y = table()
+    X = frame[["age", "smoker"]].astype(float)
+    X.loc[::7, "age"] = np.nan
+    model = DecisionTreeRegressor(max_depth=4, random_state=0).fit(X, y)
+    result = decompose(model, X)
+    assert result.engine == "sparse"
+    assert {name for name, _ in result.groups} == {"age", "smoker"}
+    assert any(name.startswith("age > ") for name in result.feature_names)
+    np.testing.assert_allclose(result.predict(X), model.predict(X), rtol=0, atol=1e-12)
+
+
+def test_a_table_with_categories_is_encoded_and_the_model_sees_the_table():
+    frame, _ = table()
+    seen = []
+
+    def model(X):
+        seen.append(X)
+        return np.where(X["colour"] == "red", 1.0, 0.0) * X["smoker"] + 1
+
+    result = decompose(model, frame[["colour", "smoker"]])
+    assert seen[0] is not None
+    assert isinstance(seen[0], pd.DataFrame)
+    assert "colour=red" in result.feature_names
+    assert dict(result.groups)["colour"]
+    np.testing.assert_allclose(result.predict(frame), model(frame), atol=1e-9)
+
+
+def test_a_pipeline_that_ends_in_trees_is_exact_over_what_reaches_them():
+    frame, y = table()
+    encode = ColumnTransformer([("hot", OneHotEncoder(), ["colour"])], remainder="passthrough")
+    model = make_pipeline(encode, DecisionTreeRegressor(max_depth=5, random_state=0)).fit(frame, y)
+    result = decompose(model, frame)
+    assert result.engine == "sparse"
+    assert any("colour_red" in name for name in result.feature_names)
+    assert result.remainder <= 1e-12
+    assert result.fidelity == pytest.approx(1.0)
+    bits, y = bit_problem()
+    model = make_pipeline(FunctionTransformer(), DecisionTreeRegressor(random_state=0)).fit(bits, y)
+    np.testing.assert_allclose(decompose(model, bits).predict(bits), model.predict(bits), atol=1e-12)
+
+
+# -- choices ----------------------------------------------------------------------------------------------------------
+
+
+def test_many_features_of_a_black_box_are_fitted_and_the_reason_is_told():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (500, 30))
+    result = decompose(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], X)
+    assert result.engine == "regression"
+    assert "30 features" in result.reason
+    assert result.order == 2
+    assert result.fidelity > 0.999
+    with pytest.raises(ValueError, match="engine='cube': 30 features"):
+        decompose(lambda rows: rows[:, 0], X, engine="cube")
+
+
+def test_a_fit_does_not_depend_on_the_unit_of_the_values():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (500, 30))
+    y = X[:, 0] * X[:, 1] + X[:, 2] + 0.01 * rng.normal(size=500)
+    small, large = decompose(y, X), decompose(1e6 * y, X)
+    here, there = matched(small, large)
+    np.testing.assert_allclose(1e6 * here, there, rtol=1e-3, atol=1e-3 * np.abs(there).max())
+
+
+def test_values_that_differ_at_equal_rows_are_fitted():
+    X, y = bit_problem()
+    result = decompose(y, X)
+    assert result.engine == "regression"
+    assert "equal rows have different values" in result.reason
+
+
+def test_a_closure_that_is_too_large_goes_to_another_engine_and_says_so():
+    X, y = bit_problem()
+    tree = DecisionTreeRegressor(random_state=0).fit(X, y)
+    result = decompose(tree, X, max_sets=10)
+    assert result.engine == "cube"
+    assert "max_sets=10" in result.reason
+    with pytest.raises(ValueError, match="max_sets=10"):
+        decompose(tree, X, max_sets=10, engine="sparse")
+
+
+def test_an_order_keeps_the_components_of_the_complete_decomposition():
+    X, y = bit_problem()
+    tree = DecisionTreeRegressor(random_state=0).fit(X, y)
+    everything, low = decompose(tree, X), decompose(tree, X, order=2)
+    assert low.order == 2
+    np.testing.assert_array_equal(low.coefficients, everything.coefficients[everything.family.sizes <= 2])
+    assert low.fidelity < 1
+    rest = tree.predict(X) - low.predict(X)
+    assert low.remainder == pytest.approx(np.abs(rest).max())
+
+
+def test_a_regressor_of_yours_is_used_and_not_changed():
+    X, y = bit_problem()
+    mine = HoeffdingRegressor(order=3, alpha=1e-3)
+    result = decompose(y, X, engine=mine)
+    assert not hasattr(mine, "decomposition_")
+    assert result.order == 3
+    with pytest.raises(ValueError, match="has an order of its own"):
+        decompose(y, X, engine=mine, order=2)
+
+
+# -- mistakes ---------------------------------------------------------------------------------------------------------
+
+
+def failing(rows):
+    raise KeyError("no such column")
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "match"),
+    [
+        ({"engine": "fast"}, ValueError, "engine='fast': must be one of"),
+        ({"engine": 3}, TypeError, "engine=3: must be one of"),
+        ({"engine": "sparse"}, TypeError, "no sum of trees"),
+        ({"order": 0}, ValueError, "order=0"),
+        ({"order": True}, ValueError, "order=True"),
+        ({"tol": 1.5}, ValueError, "tol=1.5"),
+        ({"max_sets": 0}, ValueError, "max_sets=0"),
+        ({"distinct": 1}, TypeError, "distinct=1"),
+        ({"distinct": True, "sample_weight": np.ones(400)}, ValueError, "sample_weight: not possible with distinct"),
+        ({"sample_weight": np.ones(3)}, ValueError, "sample_weight: expected one weight per row"),
+        ({"output": "probability"}, ValueError, "output='probability': only an estimator"),
+        ({"feature_names": ["a"]}, ValueError, "feature_names: expected 6 different names"),
+        ({"groups": {"g": [0, 9]}}, IndexError, "feature 9 is out of range"),
+        ({"model": np.ones(3)}, ValueError, r"model: expected .* for each of 400 rows"),
+        ({"model": np.full(400, np.nan)}, ValueError, "model: its values must be finite"),
+        ({"model": failing}, ValueError, "failing.* failed with KeyError"),
+        ({"X": np.zeros((0, 6))}, ValueError, "at least one row"),
+    ],
+)
+def test_mistakes_are_told(change, error, match):
+    X, _ = bit_problem()
+    arguments = {"model": lambda rows: rows[:, 0], "X": X} | change
+    model, rows = arguments.pop("model"), arguments.pop("X")
+    with pytest.raises(error, match=match):
+        decompose(model, rows, **arguments)
+
+
+def test_a_model_of_other_columns_is_refused():
+    X, y = bit_problem()
+    tree = DecisionTreeRegressor(random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="5 columns, but the model was trained on 6"):
+        decompose(tree, X[:, :5])
+    with pytest.raises(ValueError, match="not fitted"):
+        decompose(DecisionTreeRegressor(), X)
