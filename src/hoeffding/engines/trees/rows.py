@@ -93,6 +93,10 @@ def _codes(name: str, values: Sequence[Any], levels: Sequence[Any]) -> FloatArra
 def _mark_missing(ensemble: Ensemble, rows: FloatArray) -> FloatArray:
     if ensemble.missing == ensemble.missing:
         rows[rows == ensemble.missing] = np.nan
+    infinite = np.argwhere(np.isinf(rows))
+    if len(infinite):
+        i, j = infinite[0].tolist()
+        raise ValueError(f"X: row {i}, column {j} is {rows[i, j]}; replace infinite values with large finite ones")
     categorical = np.isnan(ensemble.threshold) & (ensemble.feature >= 0)
     for j in np.unique(ensemble.feature[categorical]).tolist():
         column = rows[:, j]

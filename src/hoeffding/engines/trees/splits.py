@@ -6,7 +6,7 @@ and the trees become trees on bits. A leaf is then a product of literals, one fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -16,8 +16,8 @@ import numpy.typing as npt
 from hoeffding.bits import BitMatrix, pack_columns
 from hoeffding.engines.trees.ensemble import BoolArray, Ensemble, FloatArray, NodeArray
 
-KINDS = ("bit", "above", "member")
-BIT, ABOVE, MEMBER, CONSTANT = range(4)
+KINDS = ("bit", "above", "member", "missing")
+BIT, ABOVE, MEMBER, MISSING, CONSTANT = range(5)
 NODES_AT_ONCE = 2**18  # of the trees whose leaves are listed together
 
 
@@ -29,10 +29,10 @@ class SplitBits:
     ----------
     column : (n_bits,) int32, the original column.
     kind : tuple of str; ``"bit"``: the column holds 0 and 1 and is the bit itself; ``"above"``: ``x > threshold``;
-        ``"member"``: x is one of some codes of categories.
+        ``"member"``: x is one of some codes of categories; ``"missing"``: x is missing.
     threshold : (n_bits,) float64; NaN but for ``"above"``.
     category_starts, categories : compressed rows, the codes of each ``"member"``.
-    at_missing : (n_bits,) bool, the value of the bit where x is missing.
+    at_missing : (n_bits,) bool, the value of the bit where x is missing; False for ``"missing"``.
     """
 
     column: NodeArray
@@ -58,6 +58,8 @@ class SplitBits:
 
     def _bit(self, bit: int, rows: FloatArray) -> npt.NDArray[np.uint8]:
         x = rows[:, self.column[bit]]
+        if self.kind[bit] == "missing":
+            return np.isnan(x).astype(np.uint8)
         if self.kind[bit] == "member":
             value = np.isin(x, self.members(bit))
         else:
@@ -65,18 +67,6 @@ class SplitBits:
         if self.at_missing[bit]:
             value |= np.isnan(x)
         return value.astype(np.uint8)
-
-    def name(self, bit: int, feature_names: Sequence[str]) -> str:
-        """The question in words, for instance ``"age > 41.5"``."""
-        label = feature_names[self.column[bit]]
-        if self.kind[bit] == "above":
-            any_number = self.threshold[bit] == -np.inf
-            words = f"{label} is given" if any_number else f"{label} > {self.threshold[bit]:.6g}"
-        elif self.kind[bit] == "member":
-            words = f"{label} in {{{', '.join(map(str, self.members(bit).tolist()))}}}"
-        else:
-            words = label
-        return words + " or missing" if self.at_missing[bit] else words
 
 
 def split_bits(ensemble: Ensemble, binary: BoolArray, has_missing: BoolArray) -> tuple[SplitBits, Ensemble]:
@@ -94,20 +84,24 @@ def split_bits(ensemble: Ensemble, binary: BoolArray, has_missing: BoolArray) ->
     """
     inner = np.flatnonzero(ensemble.feature >= 0)
     asked = _questions(ensemble, inner, binary, has_missing)
-    bits, number = _distinct(asked)
-    bit = np.full(ensemble.n_nodes, -1, np.int32)
-    bit[inner] = number
     swapped = inner[asked.inverted]
     left, right = ensemble.left.copy(), ensemble.right.copy()
     left[swapped], right[swapped] = ensemble.right[swapped], ensemble.left[swapped]
     # A node whose answer is always the same gives way to the child that is always taken.
-    constant = inner[asked.kind == CONSTANT]
+    is_constant = asked.kind == CONSTANT
+    constant = inner[is_constant]
     taken = np.arange(ensemble.n_nodes, dtype=np.int32)
-    taken[constant] = np.where(asked.always[asked.kind == CONSTANT], right[constant], left[constant])
+    taken[constant] = np.where(asked.always[is_constant], right[constant], left[constant])
     while not np.array_equal(further := taken[taken], taken):
         taken = further
     left, right = (np.where(side >= 0, taken[side], -1).astype(np.int32) for side in (left, right))
-    return bits, _compact(ensemble, bit, (left, right), taken[ensemble.tree_starts[:-1]], len(bits))
+    nodes, tree_starts = _reached(taken[ensemble.tree_starts[:-1]], left, right)
+    is_reached = np.zeros(ensemble.n_nodes, np.bool_)
+    is_reached[nodes] = True
+    bits, number = _distinct(asked, ~is_constant & is_reached[inner])
+    bit = np.full(ensemble.n_nodes, -1, np.int32)
+    bit[inner] = number
+    return bits, _on_bits(ensemble, len(bits), nodes, tree_starts, (bit, left, right))
 
 
 class _Questions(NamedTuple):
@@ -135,16 +129,16 @@ def _questions(e: Ensemble, inner: npt.NDArray[np.int64], binary: BoolArray, has
     never = np.where(two_values, ~right_at_0 & ~right_at_1, np.isposinf(threshold) | is_empty)
     always = np.where(two_values, right_at_0 & right_at_1, np.isneginf(threshold))
     constant = (never | always) & (~may_miss | (missing_right == always))
-    presence = (never | always) & ~constant  # all that is left to ask: is x there at all, or above -inf?
+    absence = (never | always) & ~constant  # all that is left to ask is whether x is missing
     is_bit = two_values & (right_at_0 != right_at_1)
-    inverted = (is_bit & right_at_0) | (presence & never)
-    kind = np.select([constant, is_bit, member & ~presence], [CONSTANT, BIT, MEMBER], ABOVE).astype(np.int8)
+    inverted = (is_bit & right_at_0) | (absence & always)
+    kind = np.select([constant, absence, is_bit, member], [CONSTANT, MISSING, BIT, MEMBER], ABOVE).astype(np.int8)
     return _Questions(
         column,
         kind,
-        threshold=np.where(kind == ABOVE, np.where(presence, -np.inf, threshold), 0.0),
+        threshold=np.where(kind == ABOVE, threshold, 0.0),
         set_number=np.where(kind == MEMBER, set_number, -1),
-        at_missing=may_miss & (missing_right ^ inverted),
+        at_missing=may_miss & (missing_right ^ inverted) & (kind != MISSING),
         inverted=inverted,
         always=always,
         sets=sets,
@@ -163,9 +157,9 @@ def _distinct_sets(
     return [np.frombuffer(key, np.int64) for key in numbers], out
 
 
-def _distinct(asked: _Questions) -> tuple[SplitBits, NodeArray]:
-    """The table of different questions, sorted by column, and for each node the number of its own, -1 if constant."""
-    live = np.flatnonzero(asked.kind != CONSTANT)
+def _distinct(asked: _Questions, is_live: BoolArray) -> tuple[SplitBits, NodeArray]:
+    """The different questions of live nodes, sorted by column, and for each node the number of its own, else -1."""
+    live = np.flatnonzero(is_live)
     fields = (asked.column, asked.kind, asked.threshold, asked.set_number, asked.at_missing)
     order = live[np.lexsort([f[live] for f in reversed(fields)])]
     is_new = np.ones(len(order), np.bool_)
@@ -185,36 +179,44 @@ def _distinct(asked: _Questions) -> tuple[SplitBits, NodeArray]:
     return table, number
 
 
-def _compact(
-    e: Ensemble, bit: NodeArray, children: tuple[NodeArray, NodeArray], roots: NodeArray, n_bits: int
-) -> Ensemble:
-    """The ensemble of the nodes that can be reached from the roots, tree by tree, roots first."""
-    left, right = children
-    level, tree = roots, np.arange(e.n_trees)
+def _reached(roots: NodeArray, left: NodeArray, right: NodeArray) -> tuple[NodeArray, npt.NDArray[np.int64]]:
+    """The nodes that hang on the roots, tree by tree, roots first, and where each tree begins."""
+    level, tree = roots, np.arange(len(roots))
     nodes, trees = [level], [tree]
     while level.size:
-        inner = bit[level] >= 0
+        inner = left[level] >= 0
         level, tree = np.concatenate([left[level[inner]], right[level[inner]]]), np.tile(tree[inner], 2)
         nodes.append(level)
         trees.append(tree)
     of = np.concatenate(trees)
     order = np.argsort(of, kind="stable")
-    kept = np.concatenate(nodes)[order]
+    return np.concatenate(nodes)[order], np.searchsorted(of[order], np.arange(len(roots) + 1))
+
+
+def _on_bits(
+    e: Ensemble,
+    n_bits: int,
+    nodes: NodeArray,
+    tree_starts: npt.NDArray[np.int64],
+    asking: tuple[NodeArray, NodeArray, NodeArray],
+) -> Ensemble:
+    """The ensemble of the given nodes, which are ``asking`` for bits and send rows to children, left and right."""
     position = np.full(e.n_nodes, -1, np.int32)
-    position[kept] = np.arange(len(kept))
-    leaf = bit[kept] < 0
+    position[nodes] = np.arange(len(nodes))
+    bit, left, right = (array[nodes] for array in asking)
+    leaf = bit < 0
     return replace(
         e,
         n_features=n_bits,
-        tree_starts=np.searchsorted(of[order], np.arange(e.n_trees + 1)),
-        feature=bit[kept],
+        tree_starts=tree_starts,
+        feature=bit,
         threshold=np.where(leaf, 0.0, 0.5),
-        missing_right=np.zeros(len(kept), np.bool_),
-        category_starts=np.zeros(len(kept) + 1, np.int64),
+        missing_right=np.zeros(len(nodes), np.bool_),
+        category_starts=np.zeros(len(nodes) + 1, np.int64),
         categories=np.zeros(0, np.int64),
-        left=np.where(leaf, -1, position[left[kept]]).astype(np.int32),
-        right=np.where(leaf, -1, position[right[kept]]).astype(np.int32),
-        value=e.value[kept],
+        left=np.where(leaf, -1, position[left]).astype(np.int32),
+        right=np.where(leaf, -1, position[right]).astype(np.int32),
+        value=e.value[nodes],
         feature_names=None,
         levels={},
         missing=float("nan"),
