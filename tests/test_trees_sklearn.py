@@ -28,19 +28,16 @@ TARGETS = {
     "constant": lambda y: np.ones(len(y), int),
     "positive": np.exp,
 }
+MODULES = {"DecisionTree": st, "ExtraTree": st, "RandomForest": se, "ExtraTrees": se}
+OF_KIND = {
+    "Regressor": ["numbers", "two numbers", "constant"],
+    "Classifier": ["two classes", "three classes", "constant"],
+}
 AVERAGED = [
-    (cls, targets)
-    for kind, targets in (
-        ("Regressor", ["numbers", "two numbers", "constant"]),
-        ("Classifier", ["two classes", "three classes", "constant"]),
-    )
-    for cls in (
-        getattr(st, f"DecisionTree{kind}"),
-        getattr(st, f"ExtraTree{kind}"),
-        getattr(se, f"RandomForest{kind}"),
-        getattr(se, f"ExtraTrees{kind}"),
-    )
-    for targets in targets
+    (getattr(module, name + kind), targets)
+    for kind, all_targets in OF_KIND.items()
+    for name, module in MODULES.items()
+    for targets in all_targets
 ]
 
 
@@ -48,7 +45,7 @@ AVERAGED = [
 @pytest.mark.parametrize(("cls", "targets"), AVERAGED)
 def test_averaged_trees(cls, targets, missing):
     X, y = data(missing)
-    settings = {"n_estimators": 10} if "estimators" in cls().get_params() or hasattr(cls(), "n_estimators") else {}
+    settings = {"n_estimators": 10} if "n_estimators" in cls().get_params() else {}
     model = cls(random_state=0, **settings).fit(X, TARGETS[targets](y))
     ensemble = read_ensemble(model, X)
     assert ensemble.single == (targets in {"numbers", "two classes", "constant"})

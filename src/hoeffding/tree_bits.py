@@ -73,9 +73,7 @@ def read_trees(model: Any, X: Any, output: str | None, threads: int) -> TreeBits
         leaves = replace(leaves, path_bits=splits.column[leaves.path_bits])
     else:
         encoding = _encoding_of(splits, ensemble, names)
-        gaps = _asks_for_gaps(splits)  # whether a value is there; the bit of the encoding is whether it is missing
-        bits, names = splits.evaluate(rows).recoded(gaps), encoding.feature_names
-        leaves = replace(leaves, path_values=leaves.path_values ^ gaps[leaves.path_bits])
+        bits, names = splits.evaluate(rows), encoding.feature_names
         what = f"trees on {len(splits)} split bits of {ensemble.n_features} columns"
     tables = _checked_tables(ensemble, leaves, bits, threads, (model, X, rows))
     words = f"{ensemble.n_trees} {what}, {ensemble.output}"
@@ -128,24 +126,16 @@ def _checked_tables(
 
 def _encoding_of(splits: SplitBits, ensemble: Ensemble, names: Sequence[str]) -> Encoding:
     """The splits of trees as an encoding: each bit asks what a split asks."""
-    gaps = _asks_for_gaps(splits)
     bits: list[tuple[int, str, Any, bool]] = []
     for b in range(len(splits)):
-        kind, at_missing = splits.kind[b], bool(splits.at_missing[b])
+        kind = splits.kind[b]
         value: Any = None
-        if gaps[b]:
-            kind = "missing"
-        elif kind == "above":
+        if kind == "above":
             value = float(splits.threshold[b])
         elif kind == "member":
             value = _levels(splits, ensemble, b)
-        bits.append((int(splits.column[b]), kind, value, at_missing))
+        bits.append((int(splits.column[b]), kind, value, bool(splits.at_missing[b])))
     return Encoding.from_bits(names, bits)
-
-
-def _asks_for_gaps(splits: SplitBits) -> BoolArray:
-    """The splits that only ask whether a value is there, as ``x > -inf``: ``(n_bits,)``."""
-    return np.asarray((splits.threshold == -np.inf) & ~splits.at_missing)
 
 
 def _levels(splits: SplitBits, ensemble: Ensemble, bit: int) -> tuple[Any, ...]:
