@@ -36,8 +36,8 @@ def values_of(leaves, rows):
 
 
 def decomposed(leaves, rows, weights=None, **settings):
-    d = rows.shape[1]
-    return sparse.decompose_tables(tables_of_paths(d, leaves), BitMatrix.from_rows(rows), weights, **settings)
+    sample = sparse.Sample(BitMatrix.from_rows(rows), weights, values_of(leaves, rows))
+    return sparse.decompose_tables(tables_of_paths(rows.shape[1], leaves), sample, **settings)
 
 
 def components_at(exact, rows):

@@ -235,13 +235,14 @@ def _exact(trees: TreeBits, rows: _Rows, request: _Request) -> Decomposition:
     """Run the sparse engine and describe what it gives."""
     if request.order is not None:
         as_order(request.order, rows.bits.n_features)
+    values = trees.values
     if request.distinct:
         _refuse_weights(rows)
-        rows, _ = rows.distinct()
+        rows, inverse = rows.distinct()
+        values = values[np.unique(inverse, return_index=True)[1]]
     exact = sparse.decompose_tables(
         trees.tables,
-        rows.bits,
-        rows.weights,
+        sparse.Sample(rows.bits, rows.weights, values),
         order=request.order,
         tol=request.tol,
         max_sets=request.max_sets,

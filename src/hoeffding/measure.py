@@ -449,6 +449,8 @@ class Empirical(Measure):
 
     @cached_property
     def is_unique(self) -> bool:
+        if self.full_support:
+            return True
         return sum(map(len, self._grow(self.d, self.n_points))) == self.n_points
 
     def _grow(self, order: int, stop_above: int | None) -> list[npt.NDArray[np.unsignedinteger]]:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from hoeffding.bits import BitMatrix, data_frame
 from hoeffding.components import Components, Weights
 from hoeffding.engines.parities import tables_of_paths
-from hoeffding.engines.trees import check_sums, last_step, read_ensemble
+from hoeffding.engines.trees import check_sums, last_step, read_model
 from hoeffding.engines.trees.ensemble import Ensemble
 from hoeffding.engines.trees.rows import read_rows
 from hoeffding.engines.trees.splits import Leaves, SplitBits, list_leaves, split_bits
@@ -37,6 +37,8 @@ class TreeBits:
         The leaves, added up by path.
     bits : BitMatrix
         The rows.
+    values : (n, m)
+        Of the trees at the rows.
     names : tuple of str
         Of the bits.
     encoding : Encoding or None
@@ -50,6 +52,7 @@ class TreeBits:
 
     tables: Components
     bits: BitMatrix
+    values: FloatArray
     names: tuple[str, ...]
     encoding: Encoding | None
     single: bool
@@ -60,7 +63,7 @@ class TreeBits:
 def read_trees(model: Any, X: Any, output: str | None, threads: int) -> TreeBits:
     """Read a fitted model of trees (or a pipeline that ends in one) and its rows, shape (n, d)."""
     model, X = _through_pipeline(model, X)
-    ensemble = read_ensemble(model, X, output=output)
+    ensemble = read_model(model, output)
     rows = read_rows(ensemble, X)
     names = tuple(ensemble.feature_names or column_names(X) or as_feature_names(None, ensemble.n_features))
     missing: BoolArray = np.isnan(rows)
@@ -75,9 +78,10 @@ def read_trees(model: Any, X: Any, output: str | None, threads: int) -> TreeBits
         encoding = _encoding_of(splits, ensemble, names)
         bits, names = splits.evaluate(rows), encoding.feature_names
         what = f"trees on {len(splits)} split bits of {ensemble.n_features} columns"
-    tables = _checked_tables(ensemble, leaves, bits, threads, (model, X, rows))
+    tables, sums, size = _tables_and_sums(ensemble, leaves, bits, threads)
+    check_sums(ensemble, (model, X), rows, sums, size)
     words = f"{ensemble.n_trees} {what}, {ensemble.output}"
-    return TreeBits(tables, bits, names, encoding, ensemble.single, ensemble.output_names, words)
+    return TreeBits(tables, bits, sums, names, encoding, ensemble.single, ensemble.output_names, words)
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
@@ -109,19 +113,16 @@ def _with_names(steps: Any, X: Any) -> Any:
         return rows
 
 
-def _checked_tables(
-    ensemble: Ensemble, leaves: Leaves, bits: BitMatrix, threads: int, given: tuple[Any, Any, FloatArray]
-) -> Components:
-    """The trees as a sum of tables of bits, compared with what the model itself says at every row.
-
-    ``given`` is the model, its rows, and these rows as numbers.
-    """
+def _tables_and_sums(
+    ensemble: Ensemble, leaves: Leaves, bits: BitMatrix, threads: int
+) -> tuple[Components, FloatArray, FloatArray]:
+    """The trees as a sum of tables of bits; its values at the rows, and sums of absolute values, ``(n, m)`` each."""
     m = len(ensemble.base)
     both = replace(leaves, leaf_values=np.concatenate([leaves.leaf_values, np.abs(leaves.leaf_values)], axis=1))
     tables = tables_of_paths(bits.n_features, both, np.concatenate([ensemble.base, np.zeros(m)]))
     sums = tables.sums(bits, Weights.all_to_one(len(tables.family)), threads)[:, 0]
-    check_sums(ensemble, *given, sums[:, :m], sums[:, m:])
-    return replace(tables, tables=tuple(np.ascontiguousarray(t[..., :m]) for t in tables.tables))
+    values = replace(tables, tables=tuple(np.ascontiguousarray(t[..., :m]) for t in tables.tables))
+    return values, sums[:, :m], sums[:, m:]
 
 
 def _encoding_of(splits: SplitBits, ensemble: Ensemble, names: Sequence[str]) -> Encoding:

@@ -28,7 +28,7 @@ from hoeffding.engines.parities import closure, parity_coefficients
 from hoeffding.machine import n_threads, require_memory
 from hoeffding.moments import Counted, Moments
 from hoeffding.progress import say
-from hoeffding.subsets import SubsetFamily
+from hoeffding.subsets import IndexArray, SubsetFamily
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -70,10 +70,18 @@ class Exact:
     given_up: FloatArray
 
 
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Rows, what they weigh (None: all the same), and the values ``(n, m)`` of the function there."""
+
+    bits: BitMatrix
+    weights: FloatArray | None
+    values: FloatArray
+
+
 def decompose_tables(
     tables: Components,
-    bits: BitMatrix,
-    weights: FloatArray | None,
+    sample: Sample,
     *,
     order: int | None = None,
     tol: float = 0.0,
@@ -86,8 +94,8 @@ def decompose_tables(
     ----------
     tables : Components
         The function. Its family need not be closed.
-    bits : BitMatrix of n rows
-    weights : (n,) or None
+    sample : Sample
+        Whose values are those of the function.
     order : int or None
         Keep the components of at most so many features; by default all.
     tol : float
@@ -98,11 +106,11 @@ def decompose_tables(
     threads = n_threads(n_jobs)
     say("Listing the subsets of all paths")
     closed = closure(tables.family, max_sets)
+    bits, weights, f = sample.bits, sample.weights, sample.values
     m, n = tables.n_outputs, bits.n_rows
     cells = sum(len(level) * 2.0**s for s, level in enumerate(closed.levels))
     require_memory(16 * cells + 32.0 * m * (n + len(closed)), f"a closure of {len(closed)} sets", "lower max_sets")
     fourier = parity_coefficients(tables, closed)
-    f = tables.sums(bits, Weights.all_to_one(len(tables.family)), threads)[:, 0]
     say(f"Counting {len(closed)} sets in {n} rows")
     moments = Moments.of_family(bits, closed, f, weights, n_jobs=n_jobs)
     say(f"Solving for {len(closed)} sets")
@@ -110,7 +118,7 @@ def decompose_tables(
 
     of_f = np.maximum(moments.squares / moments.total - (moments.targets[0] / moments.total) ** 2, 0.0)
     of_f[of_f <= (ROUNDING * np.abs(f).max(axis=0, initial=0.0)) ** 2] = 0.0  # constant
-    total = solution.beta * covariances(moments)
+    total = solution.beta * solution.inner
     structural = solution.beta**2 * solution.norm2[:, None]
     structural[0] = 0.0
     keep, small = _kept(solution.beta, structural, total, closed.sizes, of_f, order, tol)
@@ -158,6 +166,8 @@ class Solution:
     ----------
     beta : (n_subsets, m)
         Zero for sets that are not shattered.
+    inner : (n_subsets, m)
+        ``Cov(psi_S, f)``; zero for sets that are not shattered, and for the empty set.
     norm2 : (n_subsets,)
         ``E[psi_S^2]``; zero for sets that are not shattered.
     shattered : (n_subsets,) bool
@@ -166,6 +176,7 @@ class Solution:
     """
 
     beta: FloatArray
+    inner: FloatArray
     norm2: FloatArray
     shattered: BoolArray
     n_resolved: int
@@ -173,38 +184,33 @@ class Solution:
 
 
 def solve(moments: Moments, fourier: FloatArray, threads: int) -> Solution:
-    """The recursion on the family ``moments.only``, for parity coefficients ``fourier``, shape ``(n_subsets, m)``."""
+    """The recursion on the family ``moments.only``, for parity coefficients ``fourier``, shape ``(n_subsets, m)``.
+
+    The targets of the moments are the values of the function.
+    """
     family = moments.only
     assert family is not None
-    sign = _signs(moments, family)
-    state = _Recursion(family, sign[:, None] * fourier, threads)
+    sign = _signs(moments, family)[:, None]
+    state, inner = _Recursion(family, sign * fourier, threads), np.zeros_like(fourier)
     for size in range(len(family.levels) - 1, -1, -1):
         level, block = family.levels[size], max(1, BLOCK // 2**size)
         for a in range(0, len(level), block):
             part = level[a : a + block]
-            state.step(size, np.arange(a, a + len(part)), moments.cell_masses(part))
-    return Solution(sign[:, None] * state.beta, state.norm2, state.norm2 > 0, state.n_resolved, state.n_chosen)
-
-
-def covariances(moments: Moments) -> FloatArray:
-    """``E[psi_S f]`` for the sets of ``moments.only`` and its targets f minus their mean: ``(n_subsets, m)``.
-
-    Zero for sets that are not shattered, and for the empty set.
-    """
-    family = moments.only
-    assert family is not None
-    sign = _signs(moments, family)
-    out = np.zeros((len(family), moments.targets.shape[1]))
-    for size, level in enumerate(family.levels[1:], start=1):
-        block = max(1, BLOCK // 2**size)
-        for a in range(0, len(level), block):
-            part = level[a : a + block]
             p = moments.cell_masses(part)
-            whole = (p > 0).all(axis=1)
-            sums = moments.over_cells(part[whole], moments.targets) / moments.total
-            psi = parities(2**size) / (2**size * p[whole])
-            at = family.starts[size] + a + np.flatnonzero(whole)
-            out[at] = sign[at, None] * np.einsum("sz,szm->sm", psi, sums)
+            state.step(size, np.arange(a, a + len(part)), p)
+            inner[family.starts[size] + a :][: len(part)] = _inner_products(moments, part, p)
+    inner[0] = 0.0
+    norm2 = state.norm2
+    return Solution(sign * state.beta, sign * inner, norm2, norm2 > 0, state.n_resolved, state.n_chosen)
+
+
+def _inner_products(moments: Moments, level: IndexArray, p: FloatArray) -> FloatArray:
+    """``E[psi_S f]`` for the targets f minus their offset, ``(n_s, m)``; zero for sets that are not shattered."""
+    out = np.zeros((len(level), moments.targets.shape[1]))
+    whole = (p > 0).all(axis=1)
+    sums = moments.over_cells(level[whole], moments.targets) / moments.total
+    psi = parities(p.shape[1]) / (p.shape[1] * p[whole])
+    out[whole] = np.einsum("sz,szm->sm", psi, sums)
     return out
 
 
@@ -248,14 +254,13 @@ class _Recursion:
     def _resolve(self, positions: IntArray, p: FloatArray) -> None:
         """Sets with a cell that is never observed: their parity in terms of smaller sets."""
         r = self.r[positions[:, -1]]
-        pattern, pattern_of = np.unique(np.packbits(p > 0, axis=1), axis=0, return_inverse=True)
-        seen = np.unpackbits(pattern, axis=1, count=p.shape[1]).astype(np.bool_)
+        seen, pattern_of = _distinct_patterns(p > 0)
         shattered = shattered_subsets(seen)
         extremal = shattered.sum(axis=1) == seen.sum(axis=1)
-        unique = extremal[pattern_of.ravel()]
+        unique = extremal[pattern_of]
         c = _extremal_parities(seen[extremal], shattered[extremal])
         rank = np.cumsum(extremal) - 1
-        self._add_to(self.r, positions[unique], r[unique], c[rank[pattern_of.ravel()[unique]]])
+        self._add_to(self.r, positions[unique], r[unique], c[rank[pattern_of[unique]]])
         self.n_chosen += int((~unique).sum())
         if not unique.all():
             coefficients = _kernels.least_norm(np.ascontiguousarray(p[~unique]), self.threads)
@@ -266,6 +271,15 @@ class _Recursion:
         at = positions.ravel()
         for o in range(out.shape[1]):
             out[:, o] += np.bincount(at, (values[:, o, None] * weights).ravel(), len(out))
+
+
+def _distinct_patterns(seen: BoolArray) -> tuple[BoolArray, npt.NDArray[np.intp]]:
+    """The different rows, and for each row given the position of its like."""
+    packed = np.packbits(seen, axis=1)
+    packed = np.pad(packed, ((0, 0), (0, -packed.shape[1] % 8)))
+    keys = packed.view(np.uint64 if packed.shape[1] == 8 else f"V{packed.shape[1]}").ravel()
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    return seen[first], inverse.ravel()
 
 
 def shattered_subsets(seen: BoolArray) -> BoolArray:

@@ -20,7 +20,7 @@ from hoeffding.engines.trees.rows import read_rows
 
 READERS: tuple[ModuleType, ...] = (sklearn, xgboost)
 OUTPUTS = ("prediction", "probability", "margin")
-CHECKED_CLOSELY = 2048  # rows at which every tree is followed
+CHECKED_CLOSELY = 512  # rows at which every tree is followed
 CHUNK = 2**16  # rows that are checked at a time
 LINK_ROUNDOFF = 64  # units in the last place that a library may lose between its sum and its answer
 
@@ -78,6 +78,15 @@ def read_ensemble(model: Any, X: Any, *, output: str | None = None) -> Ensemble:
     >>> read_ensemble(DecisionTreeRegressor().fit(X, [0, 0, 0, 1]), X)
     Ensemble(1 trees, 5 nodes, 2 features, one output: prediction)
     """
+    ensemble = read_model(model, output)
+    rows = read_rows(ensemble, X)
+    some = _evenly(len(rows))
+    _compare_closely(ensemble, rows, some, answers(ensemble, model, X, rows, some))
+    return ensemble
+
+
+def read_model(model: Any, output: str | None) -> Ensemble:
+    """Read a fitted model of trees; what was read is to be checked with :func:`check_sums`."""
     reader = find_reader(model)
     if reader is None:
         raise TypeError(
@@ -86,10 +95,6 @@ def read_ensemble(model: Any, X: Any, *, output: str | None = None) -> Ensemble:
         )
     ensemble: Ensemble = reader.read(model)
     _check_output(ensemble, output)
-    rows = read_rows(ensemble, X)
-    if len(rows) == 0:
-        raise ValueError("X: no rows; the model is checked on real rows, at least one is needed")
-    check_against_model(ensemble, rows, model, X)
     return ensemble
 
 
@@ -105,55 +110,63 @@ def _check_output(ensemble: Ensemble, output: str | None) -> None:
         )
 
 
-def check_against_model(ensemble: Ensemble, rows: FloatArray, model: Any, X: Any) -> None:
-    """Compare the sum with what the model says at some rows, evenly spaced; raise ValueError if they disagree.
+def check_sums(
+    ensemble: Ensemble, given: tuple[Any, Any], rows: FloatArray, ours: FloatArray, size: FloatArray
+) -> None:
+    """Compare sums of the leaves, however computed, with what the model says, and refuse the model if they differ.
 
-    Adding up T leaves loses at most one unit roundoff of each partial sum, in the library's arithmetic; see
-    Higham, *Accuracy and Stability of Numerical Algorithms*, section 4.2. Following every tree is slow: all rows are
-    for :func:`check_sums`, whose bound is wider.
-    """
-    some = np.unique(np.linspace(0, len(rows) - 1, CHECKED_CLOSELY).astype(np.intp))
-    ours, allowed = _sums(ensemble, rows[some])
-    _compare(ensemble, model, X, rows, some, ours, allowed)
-
-
-def check_sums(ensemble: Ensemble, model: Any, X: Any, rows: FloatArray, ours: FloatArray, size: FloatArray) -> None:
-    """Compare sums computed by whoever read the ensemble with what the model says, at every row.
+    Every row is compared. At some of them, evenly spaced, the trees are followed one by one as well, which gives a
+    narrower bound on what rounding can do.
 
     Parameters
     ----------
-    X, rows : the rows as the user gave them, and as :func:`read_rows` gives them
+    given : the model, and the rows as the user gave them
+    rows : (n, n_features), as :func:`read_rows` gives them
     ours : (n, m)
     size : (n, m)
         Sums of the absolute values of the leaves: no partial sum is larger.
     """
+    model, X = given
     n_sums = ensemble.n_trees + LINK_ROUNDOFF
     bound = ensemble.roundoff * (n_sums * (np.abs(ensemble.base) + size) + LINK_ROUNDOFF)
+    some = _evenly(len(rows))
     for a in range(0, len(rows), CHUNK):
         part = np.arange(a, min(a + CHUNK, len(rows)))
-        _compare(ensemble, model, X, rows, part, ours[part], bound[part])
+        theirs = answers(ensemble, model, X, rows, part)
+        _refuse_difference(ours[part], theirs, bound[part], part)
+        near = some[(some >= a) & (some < a + CHUNK)]
+        _compare_closely(ensemble, rows, near, theirs[near - a])
 
 
-def _compare(
-    ensemble: Ensemble,
-    model: Any,
-    X: Any,
-    rows: FloatArray,
-    part: npt.NDArray[np.intp],
-    ours: FloatArray,
-    allowed: FloatArray,
-) -> None:
-    """Ask the model at the rows ``part`` and refuse it if it differs by more than is allowed."""
+def answers(ensemble: Ensemble, model: Any, X: Any, rows: FloatArray, part: npt.NDArray[np.intp]) -> FloatArray:
+    """What the model itself says at the rows ``part``, ``(n_part, m)``."""
     reader = find_reader(model)
     assert reader is not None
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X (does not have|has) (valid )?feature names", category=UserWarning)
-        theirs = reader.answers(model, _rows_at(X, part) if ensemble.levels else rows[part])
-    if theirs.shape != ours.shape:
+        theirs: FloatArray = reader.answers(model, _rows_at(X, part) if ensemble.levels else rows[part])
+    if theirs.shape[1] != len(ensemble.base):
         raise ValueError(
-            f"model: answers with {theirs.shape[1]} outputs where its trees have {ours.shape[1]}; outputs of this "
+            f"model: answers with {theirs.shape[1]} outputs where its trees have {len(ensemble.base)}; outputs of this "
             f"shape are not supported, use engine='regression' or pass a callable"
         )
+    return theirs
+
+
+def _evenly(n: int) -> npt.NDArray[np.intp]:
+    """Some of ``n`` rows, evenly spaced."""
+    if n == 0:
+        raise ValueError("X: no rows; the model is checked on real rows, at least one is needed")
+    return np.unique(np.linspace(0, n - 1, CHECKED_CLOSELY).astype(np.intp))
+
+
+def _compare_closely(ensemble: Ensemble, rows: FloatArray, part: npt.NDArray[np.intp], theirs: FloatArray) -> None:
+    """Follow every tree at the rows ``part``.
+
+    Adding up T leaves loses at most one unit roundoff of each partial sum, in the library's arithmetic; see
+    Higham, *Accuracy and Stability of Numerical Algorithms*, section 4.2.
+    """
+    ours, allowed = _sums(ensemble, rows[part])
     _refuse_difference(ours, theirs, allowed, part)
 
 
