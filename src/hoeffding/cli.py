@@ -1,4 +1,4 @@
-"""The command line: ``hoeffding demo`` and ``hoeffding info``.
+"""The command line: ``hoeffding demo``, ``hoeffding reproduce`` and ``hoeffding info``.
 
 Typer and rich come with the extra ``app`` and are imported inside functions: without them the command says how to get
 them. What is shown is computed first, as plain numbers, and then printed.
@@ -20,6 +20,7 @@ from hoeffding.decomposition import Decomposition
 from hoeffding.engines.cube import transform
 from hoeffding.machine import available_memory, n_threads, readable_bytes
 from hoeffding.measure import Ising, Measure
+from hoeffding.reproduce import OUTPUT
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -34,6 +35,8 @@ HELP = "Exact functional decompositions of functions of bits, under the data's o
 EXAMPLES = """Examples:
 
   hoeffding demo             a bus, four bits, one table
+
+  hoeffding reproduce        the paper, table by table
 
   hoeffding info             what this installation can do
 
@@ -86,6 +89,7 @@ def _build_app() -> "Typer":
     ) -> None: ...
 
     app.command(epilog="Example: hoeffding demo")(demo)
+    _add_reproduce(app)
     app.command(epilog="Example: HOEFFDING_ISA=portable hoeffding info")(info)
     return app
 
@@ -192,6 +196,25 @@ def _percent(part: npt.NDArray[np.float64], whole: npt.NDArray[np.float64]) -> s
 
 def _tidy(x: float) -> float:
     return x if abs(x) > 1e-12 else 0.0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# hoeffding reproduce
+
+
+def _add_reproduce(app: "Typer") -> None:
+    import typer
+
+    @app.command(epilog="Example: hoeffding reproduce --quick -o page")
+    def reproduce(
+        only: Annotated[str | None, typer.Option(help="Data sets by the paper's letters, such as A,B.")] = None,
+        quick: Annotated[bool, typer.Option("--quick", help="Only the small data sets: A, B and E.")] = False,
+        output: Annotated[str, typer.Option("--output", "-o", help="Folder for the page.")] = OUTPUT,
+    ) -> None:
+        """Compute every table and figure of the paper again, from the raw data, and write a page."""
+        from hoeffding.reproduce.__main__ import run
+
+        raise typer.Exit(run(only, quick, output))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -11,13 +11,14 @@ from pathlib import Path
 from hoeffding.reproduce.printed import PRINTED
 
 QUICK = ("A", "B", "E")
+OUTPUT = "hoeffding-reproduction"
 
 
 def reproduce(
     only: Sequence[str] | None = None,
     *,
     quick: bool = False,
-    output: str | Path = "hoeffding-reproduction",
+    output: str | Path = OUTPUT,
     say: Callable[[str], None] = print,
 ) -> Path:
     """Train the models of the paper, decompose and compare them, and write a page.

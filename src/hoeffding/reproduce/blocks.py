@@ -20,12 +20,16 @@ figcaption { font-size: 0.9rem; }
 
 @dataclass(frozen=True)
 class Heading:
+    """A title (level 1) or the head of a section."""
+
     text: str
     level: int = 2
 
 
 @dataclass(frozen=True)
 class Text:
+    """A paragraph."""
+
     text: str
 
 
@@ -39,6 +43,8 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
+    """An image file beside the page."""
+
     file: str
     caption: str
 
@@ -71,7 +77,8 @@ def to_html(page: Iterable[Block]) -> str:
     title = next(block.text for block in blocks if isinstance(block, Heading))
     body = "\n".join(map(_html, blocks))
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
-    return f'<!doctype html>\n<html lang="en">\n<head>{head}\n<style>{STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n'
+    head += f"\n<style>{STYLE}</style>"
+    return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{body}\n</body>\n</html>\n'
 
 
 def _html(block: Block) -> str:

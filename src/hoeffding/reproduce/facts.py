@@ -32,7 +32,8 @@ def build(keys: Iterable[str], say: Callable[[str], None] = print) -> Facts:
         for key in chosen:
             _add_data_set(facts, key, say)
     facts["seconds"] = time.perf_counter() - start
-    return _rounded(facts)
+    rounded: Facts = _rounded(facts)
+    return rounded
 
 
 def _add_data_set(facts: Facts, key: str, say: Callable[[str], None]) -> None:

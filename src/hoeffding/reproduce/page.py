@@ -9,7 +9,7 @@ from typing import Any
 
 from hoeffding.reproduce import figures
 from hoeffding.reproduce.blocks import Block, Figure, Heading, Table, Text, to_html, to_markdown
-from hoeffding.reproduce.explanations import KERNEL, KERNEL_ALL, OURS, OURS_EXACT
+from hoeffding.reproduce.explanations import OURS_EXACT
 from hoeffding.reproduce.printed import BACKGROUND_ROWS
 
 Facts = dict[str, Any]
@@ -52,13 +52,14 @@ def _introduction(facts: Facts) -> Iterator[Block]:
     yield Heading("The paper, reproduced", 1)
     yield Text(
         "Every table and figure of the paper (B. Ferrere, N. Bousquet, F. Gamboa, J.-M. Loubes and J. Muré, Fourier "
-        "Analysis on the Boolean Hypercube via Hoeffding Functional Decomposition, UAI 2026), computed again from the raw "
-        "data, beside what is printed there; and what was not in reach of the paper. `hoeffding reproduce` writes this page."
+        "Analysis on the Boolean Hypercube via Hoeffding Functional Decomposition, UAI 2026), computed again from "
+        "the raw data, beside what is printed there; and what was not in reach of the paper. `hoeffding reproduce` "
+        "writes this page."
     )
     yield Text(
         f"This run took {facts['seconds'] / 60:.0f} minutes on {machine['threads']} threads of one machine "
-        f"({machine['processor']}, {machine['system']}; kernels {machine['kernels']}; Python {machine['python']}; {packages}). "
-        f"Models that had been trained before came from the cache. All seeds are {facts['seed']}."
+        f"({machine['processor']}, {machine['system']}; kernels {machine['kernels']}; Python {machine['python']}; "
+        f"{packages}). Models that had been trained before came from the cache. All seeds are {facts['seed']}."
     )
 
 
@@ -79,10 +80,11 @@ def _data_sets(facts: Facts) -> Iterator[Block]:
         )
     yield Table(["data set", "task", "d (paper)", "n (paper)", "distinct rows", "design matrix (paper)"], rows)
     yield Text(
-        "Task R is regression, C classification. The paper's n is the number of rows as published; its design matrices "
-        "have the distinct rows. kr-vs-kp: 35 bits come out if the only attribute with three values is left out, and then "
-        "the distinct rows are the 2,891 of the paper. avGFP: 49,089 distinct rows come out if each bit says whether a "
-        "position is mutated; the brightness of equal rows is averaged, before the models are trained."
+        "Task R is regression, C classification. The paper's n is the number of rows as published; its design "
+        "matrices have the distinct rows. kr-vs-kp: 35 bits come out if the only attribute with three values is left "
+        "out, and then the distinct rows are the 2,891 of the paper. avGFP: 49,089 distinct rows come out if each "
+        "bit says whether a position is mutated; the brightness of equal rows is averaged, before the models are "
+        "trained."
     )
 
 
@@ -108,10 +110,11 @@ def _scores(facts: Facts) -> Iterator[Block]:
     heads = ["model", "k", "score, paper", "score", "R2, paper", "R2", "R2, shattered sets", "R2, no penalty"]
     yield Table(heads, rows)
     yield Text(
-        "The score is R2, or accuracy for classification, on the fifth of the rows that the model was not trained on. R2 is "
-        "the fidelity of the expansion of order k to the model, over all distinct rows, with the paper's penalty: with all "
-        "sets up to the order, as in the paper; with the shattered sets only, which is our default; and the best that "
-        f"the order allows. A star marks a difference of more than {TOLERANCE} from the paper."
+        "The score is R2, or accuracy for classification, on the fifth of the rows that the model was not trained "
+        "on. R2 is the fidelity of the expansion of order k to the model, over all distinct rows, with the paper's "
+        "penalty: with all sets up to the order, as in the paper; with the shattered sets only, which is our "
+        f"default; and the best that the order allows. A star marks a difference of more than {TOLERANCE} from the "
+        "paper."
     )
     for note in notes:
         yield Text(note)
@@ -132,9 +135,10 @@ def _times(facts: Facts) -> Iterator[Block]:
         )
     yield Table(["model", "paper, s", "its pipeline here, s", "hoeffding, s", "times faster"], rows)
     yield Text(
-        "From rows and outputs in memory to the coefficients: mean and standard deviation of five runs after a first that "
-        "does not count, as in the paper. The pipeline is the paper's: the matrix of all basis functions, then scikit-learn's "
-        "ElasticNet. On GB1 it ran once. The paper's times are from a laptop; compare the two columns measured here."
+        "From rows and outputs in memory to the coefficients: mean and standard deviation of five runs after a first "
+        "that does not count, as in the paper. The pipeline is the paper's: the matrix of all basis functions, then "
+        "scikit-learn's ElasticNet. On GB1 it ran once. The paper's times are from a laptop; compare the two columns "
+        "measured here."
     )
 
 
@@ -156,13 +160,15 @@ def _settings(facts: Facts) -> Iterator[Block]:
     yield Heading("SHAP configurations")
     rows = []
     for key, found in facts["importance"].items():
-        networks = str(BACKGROUND_ROWS) if key in facts["local"] else "–"
+        networks = str(BACKGROUND_ROWS) if key in facts["local"] else "-"
         rows.append(
             [
                 f"{key} {facts['data_sets'][key]['name']}",
-                "all" if found["tree_shap_rows"] == facts["data_sets"][key]["distinct"] else _integer(found["tree_shap_rows"]),
+                "all"
+                if found["tree_shap_rows"] == facts["data_sets"][key]["distinct"]
+                else _integer(found["tree_shap_rows"]),
                 "all" if found["tree_shap_rows_paper"] is None else _integer(found["tree_shap_rows_paper"]),
-                "1" if key in facts["local"] else "–",
+                "1" if key in facts["local"] else "-",
                 networks,
             ]
         )
@@ -170,7 +176,8 @@ def _settings(facts: Facts) -> Iterator[Block]:
     yield Table(heads, rows)
     if "D" in facts["importance"]:
         yield Text(
-            "As in the paper, but for TreeSHAP on GB1: its trees are 1,000 of depth 10, and all 149,361 rows would take hours."
+            "As in the paper, but for TreeSHAP on GB1: its trees are 1,000 of depth 10, and all 149,361 rows would "
+            "take hours."
         )
 
 
@@ -190,9 +197,10 @@ def _importance(facts: Facts, files: dict[str, str]) -> Iterator[Block]:
     ]
     yield Table(["data set", "method", "rank correlation with ours", "correlation"], rows)
     yield Text(
-        "Over all features, also those that hardly matter, whose ranks mean little; the second number gives more weight to "
-        "large shares. One-hot features of one variable can stand in for each other, so that a penalised fit and TreeSHAP, "
-        "which follows the paths of the trees, may share an effect out differently: Mushrooms is the example."
+        "Over all features, also those that hardly matter, whose ranks mean little; the second number gives more "
+        "weight to large shares. One-hot features of one variable can stand in for each other, so that a penalised "
+        "fit and TreeSHAP, which follows the paths of the trees, may share an effect out differently: Mushrooms is "
+        "the example."
     )
 
 
@@ -220,8 +228,8 @@ def _local(facts: Facts, files: dict[str, str]) -> Iterator[Block]:
     ]
     yield Table(["data set", "output at the row", "mean output", "remainder of ours"], rows)
     yield Text(
-        "The remainder is what components of order k leave of this output. Where it is large, ours and the Shapley values of "
-        "the whole model must differ."
+        "The remainder is what components of order k leave of this output. Where it is large, ours and the Shapley "
+        "values of the whole model must differ."
     )
 
 
@@ -244,15 +252,16 @@ def _entacmaea(facts: Facts, files: dict[str, str]) -> Iterator[Block]:
                 method,
                 f"{found[0]:.3f}",
                 f"{found[len(found) // 2]:.3f}",
-                f"{between[0]:.3f}" if between else "–",
+                f"{between[0]:.3f}" if between else "-",
             ]
         )
     yield Table(["method", "least correlation with ours", "median", "least with ours of all orders"], rows)
     distance = facts["gram_distance"]
     yield Heading("The Gram matrix of Entacmaea")
     yield Text(
-        f"Its rows are the whole cube, so the Gram matrix is diagonal. Frobenius distance from its diagonal: paper "
-        f"{distance['paper']:.3g}, its pipeline here {distance['pipeline']:.3g}, ours from marginals {distance['ours']:.3g}."
+        "Its rows are the whole cube, so the Gram matrix is diagonal. Frobenius distance from its diagonal: paper "
+        f"{distance['paper']:.3g}, its pipeline here {distance['pipeline']:.3g}, ours from marginals "
+        f"{distance['ours']:.3g}."
     )
 
 
@@ -260,14 +269,14 @@ def _geometry(files: dict[str, str]) -> Iterator[Block]:
     yield Heading("Geometry")
     yield Figure(
         files["cube"],
-        "Deformation of the cube: three fair bits, all equal with the given probability and else independent. The mass, "
-        "uniform at first, moves to 000 and 111.",
+        "Deformation of the cube: three fair bits, all equal with the given probability and else independent. The "
+        "mass, uniform at first, moves to 000 and 111.",
     )
     yield Figure(files["angle"], "Two basis functions of two fair bits: the cosine of their angle is the correlation.")
     yield Figure(
         files["gram"],
-        "Gram matrices of all 1,024 basis functions of ten bits, scaled to unit variance; the law is that of the cubes above. "
-        "Sets are sorted by size.",
+        "Gram matrices of all 1,024 basis functions of ten bits, scaled to unit variance; the law is that of the "
+        "cubes above. Sets are sorted by size.",
     )
 
 
@@ -289,9 +298,10 @@ def _second_order(facts: Facts) -> Iterator[Block]:
     heads = ["data set", "sets → shattered", "pairs that fail", "after", "worst component", "after"]
     yield Table(heads, rows)
     yield Text(
-        "All sets of at most two features, as in the paper, and those of which every cell is observed. A pair T in S fails if "
-        "the basis function of S is not orthogonal to all functions of the features in T. The worst component is the largest "
-        "|E[f_S 1(X_T = x_T)]| of the fit to the trees, over the standard deviation of the model."
+        "All sets of at most two features, as in the paper, and those of which every cell is observed. A pair T in S "
+        "fails if the basis function of S is not orthogonal to all functions of the features in T. The worst "
+        "component is the largest |E[f_S 1(X_T = x_T)]| of the fit to the trees, over the standard deviation of the "
+        "model."
     )
 
 

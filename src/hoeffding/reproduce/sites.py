@@ -1,16 +1,16 @@
 r"""The exact decomposition of a function of a few categorical variables, such as the four sites of GB1.
 
-A site with 20 amino acids is one variable with 20 values here, and not 20 bits. ``V_U`` are the functions of ``X_U`` that
-are orthogonal to all functions of fewer of these variables. Since ``V_U`` is the orthogonal complement of
-``sum of H_R, R < U`` in ``H_U``, the component of the largest set is what a projection onto functions of fewer variables
-leaves; the projection is a sum of functions ``h_R``, and each of them is taken apart in the same way. The
-component of the largest set is unique. Those of others are if no two different sums of ``h_R`` agree on the support; where
-they can, the one of least norm is taken, or, to see what depends on that choice, one near random functions.
+A site with 20 amino acids is one variable with 20 values here, and not 20 bits. ``V_U`` are the functions of ``X_U``
+that are orthogonal to all functions of fewer of these variables. Since ``V_U`` is the orthogonal complement of ``sum of
+H_R, R < U`` in ``H_U``, the component of the largest set is what a projection onto functions of fewer variables leaves;
+the projection is a sum of functions ``h_R``, and each of them is taken apart in the same way. The component of the
+largest set is unique. Those of others are if no two different sums of ``h_R`` agree on the support; where they can, the
+one of least norm is taken, or, to see what depends on that choice, one near random functions.
 """
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +49,7 @@ def components(codes: IntArray, f: FloatArray, rng: np.random.Generator | None =
     found = []
     for size in range(k, 0, -1):
         for U in combinations(range(k), size):
-            inside = [R for R in combinations(U, size - 1)]
+            inside = list(combinations(U, size - 1))
             fits = _project(left[U], cells[U], [cells[R] for R in inside], rng)
             rest = left[U][cells[U]]
             for R, fit in zip(inside, fits, strict=True):
@@ -59,9 +59,7 @@ def components(codes: IntArray, f: FloatArray, rng: np.random.Generator | None =
     return [*found, ((), np.full(n, left[()][0]))]
 
 
-def shares(
-    codes: IntArray, f: FloatArray, rng: np.random.Generator | None = None
-) -> dict[tuple[int, ...], float]:
+def shares(codes: IntArray, f: FloatArray, rng: np.random.Generator | None = None) -> dict[tuple[int, ...], float]:
     """The share of the variance of each set of variables, ``Cov(f_U, f) / Var f``; they sum to one."""
     centred = f - f.mean()
     variance = float(centred @ centred)
@@ -88,9 +86,7 @@ def _project(
     starts = np.cumsum([0, *sizes])
     columns = np.stack([cells[first] + start for cells, start in zip(smaller, starts, strict=False)], axis=1)
     indptr = np.arange(len(first) + 1) * len(smaller)
-    matrix = csr_array(
-        (np.repeat(mass, len(smaller)), columns.ravel(), indptr), shape=(len(first), int(starts[-1]))
-    )
+    matrix = csr_array((np.repeat(mass, len(smaller)), columns.ravel(), indptr), shape=(len(first), int(starts[-1])))
     start = None if rng is None else rng.normal(scale=values.std(), size=matrix.shape[1])
     solution = lsmr(matrix, mass * values, atol=TOL, btol=TOL, conlim=0, maxiter=10_000, x0=start)[0]
-    return [solution[a:b] for a, b in zip(starts, starts[1:], strict=False)]
+    return [solution[a:b] for a, b in pairwise(starts)]

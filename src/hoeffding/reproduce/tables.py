@@ -29,7 +29,7 @@ ONE_RUN = {"D"}  # data sets on which the published pipeline takes minutes
 def data_set(key: str) -> Facts:
     """Rows, bits and variables of a data set, and the shape of its design matrix."""
     printed, data = PRINTED[key], load(key)
-    n, d = data.X.shape
+    d = data.X.shape[1]
     distinct = len(np.unique(data.X, axis=0))
     columns = sum(comb(d, size) for size in range(printed.order + 1))
     return {
@@ -83,11 +83,11 @@ def _measured(call: Callable[[], Any], runs: int) -> tuple[Facts, Any]:
 
 
 def second_order(box: BlackBox, fitted: dict[str, Any]) -> Facts:
-    """Components of at most two features, also where the paper stopped at one: fidelity, and hierarchical orthogonality.
+    """Components of at most two features, also where the paper stopped at one: fidelity, hierarchical orthogonality.
 
-    A pair ``T`` in ``S`` fails if ``E[psi_S g(X_T)]`` is not zero for some ``g``: a property of which cells of ``X_S`` are
-    observed, and nothing else. Of the fitted components, ``worst`` is the largest ``|E[f_S 1(X_T = x_T)]|`` over the
-    standard deviation of f.
+    A pair ``T`` in ``S`` fails if ``E[psi_S g(X_T)]`` is not zero for some ``g``: a property of which cells of ``X_S``
+    are observed, and nothing else. Of the fitted components, ``worst`` is the largest ``|E[f_S 1(X_T = x_T)]|`` over
+    the standard deviation of f.
     """
     facts: Facts = {}
     for name in ("paper", "shattered"):
@@ -108,7 +108,8 @@ def _failing(measure: Measure, level: npt.NDArray[Any]) -> npt.NDArray[np.int64]
     """For each set of one level, with how many of its proper subsets ``psi_S`` is not orthogonal."""
     observed = np.asarray(measure.marginals(level) > 0, np.int64)
     sums = _sums_over_subsets(observed * chi(level.shape[1]).ravel().astype(np.int64), level.shape[1])
-    return np.array([np.abs(cells).max(axis=1) > 0 for cells in sums], np.int64).reshape(-1, len(level)).sum(axis=0)
+    failing = [np.abs(cells).max(axis=1) > 0 for cells in sums]
+    return np.asarray(np.array(failing, np.int64).reshape(-1, len(level)).sum(axis=0))
 
 
 def _worst(measure: Measure, parts: Components) -> float:
@@ -133,6 +134,9 @@ def gram_distance(box: BlackBox, order: int) -> Facts:
     """The Frobenius distance of the Gram matrix from its diagonal, from the matrix of all psi_S and from counts."""
     _, Psi = pipeline.design_matrix(box.X, order)
     measure = Empirical(box.X)
-    found = {"pipeline": Psi.T @ Psi / len(Psi), "ours": gram_matrix(measure, SubsetFamily.up_to_order(measure.d, order))}
+    found = {
+        "pipeline": Psi.T @ Psi / len(Psi),
+        "ours": gram_matrix(measure, SubsetFamily.up_to_order(measure.d, order)),
+    }
     distance = {name: float(np.linalg.norm(G - np.diag(np.diag(G)))) for name, G in found.items()}
     return distance | {"paper": GRAM_DISTANCE}
