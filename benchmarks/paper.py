@@ -29,11 +29,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from itertools import combinations
+from importlib import import_module
 from math import comb
 from pathlib import Path
 from typing import Any
@@ -42,17 +40,15 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-import hoeffding
-from benchmarks import models
-from benchmarks.data import Bits
 from hoeffding import _kernels
+from hoeffding.bits import BitRows
 from hoeffding.machine import n_threads, readable_bytes
+from hoeffding.reproduce.models import BlackBox, black_box
+from hoeffding.reproduce.pipeline import Fit, Task, ours, published, task_of, timed
+from hoeffding.reproduce.printed import L1_RATIO, MAX_ITER, PRINTED
 
 FloatArray = npt.NDArray[np.float64]
-Sets = list[tuple[int, ...]]
 
-L1_RATIO = 0.5
-MAX_ITER = 5000
 RUNS = 6  # the first does not count
 RECORD = Path(__file__).with_name("recorded.json")
 
@@ -76,31 +72,11 @@ SPEED_GOALS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Task:
-    """Rows ``X`` of shape ``(n, d)``, values ``y`` of shape ``(n,)``, and what to fit to them."""
-
-    X: Bits
-    y: FloatArray
-    order: int
-    alpha: float
-
-    def digest(self) -> str:
-        content = hashlib.sha256(np.packbits(self.X).tobytes() + self.y.tobytes())
-        content.update(repr((self.order, self.alpha, L1_RATIO, MAX_ITER)).encode())
-        return content.hexdigest()[:16]
-
-
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """Coefficients of psi_S for ``sets``, shape ``(len(sets),)``, and a constant."""
-
-    sets: Sets
-    coefficients: FloatArray
-    intercept: float
-    n_iter: int
-    converged: bool
-    building: float = 0.0
+def digest(task: Task) -> str:
+    """A hash of all that the recorded numbers of a task depend on."""
+    content = hashlib.sha256(np.packbits(task.X).tobytes() + task.y.tobytes())
+    content.update(repr((task.order, task.alpha, L1_RATIO, MAX_ITER)).encode())
+    return content.hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -121,41 +97,7 @@ class Result:
     note: str = ""
 
 
-# -- the paper's pipeline ---------------------------------------------------------------------------------------------
-
-
-def psi(X: Bits, S: tuple[int, ...]) -> FloatArray:
-    """The values of psi_S at the rows, shape ``(n,)``, by its formula."""
-    bits = X[:, S]
-    cell = bits @ (1 << np.arange(len(S)))
-    p_S = np.bincount(cell, minlength=2 ** len(S)) / len(X)
-    return (-1.0) ** bits.sum(axis=1) / (2 ** len(S) * p_S[cell])
-
-
-def pipeline(task: Task, precompute: bool, tol: float = 1e-4, max_iter: int = MAX_ITER) -> Fit:
-    """The matrix of all psi_S up to the order, in the layout scikit-learn works in, and its ElasticNet."""
-    from sklearn.linear_model import ElasticNet
-
-    start = time.perf_counter()
-    sets = [S for size in range(task.order + 1) for S in combinations(range(task.X.shape[1]), size)]
-    Psi = np.empty((len(task.X), len(sets)), order="F")
-    for column, S in enumerate(sets):
-        Psi[:, column] = psi(task.X, S)
-    building = time.perf_counter() - start
-    net = ElasticNet(alpha=task.alpha, l1_ratio=L1_RATIO, max_iter=max_iter, tol=tol, precompute=precompute)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        net.fit(Psi, task.y)
-    return Fit(sets, net.coef_, float(net.intercept_), int(net.n_iter_), not caught, building)
-
-
-# -- ours -------------------------------------------------------------------------------------------------------------
-
-
-def ours(task: Task, family: str, threads: int, **settings: Any) -> Any:
-    """A fitted HoeffdingRegressor."""
-    given = {"order": task.order, "alpha": task.alpha, "l1_ratio": L1_RATIO} | settings
-    return hoeffding.HoeffdingRegressor(family=family, n_jobs=threads, **given).fit(task.X, task.y)
+# -- methods --------------------------------------------------------------------------------------------------------
 
 
 def as_fit(model: Any) -> Fit:
@@ -166,8 +108,8 @@ def as_fit(model: Any) -> Fit:
 
 
 METHODS: dict[str, Callable[[Task, int], Any]] = {
-    PIPELINE: lambda task, _: pipeline(task, precompute=False),
-    PRECOMPUTED: lambda task, _: pipeline(task, precompute=True),
+    PIPELINE: lambda task, _: published(task),
+    PRECOMPUTED: lambda task, _: published(task, precompute=True),
     OURS: lambda task, threads: ours(task, "shattered", threads),
     OURS_PAPER: lambda task, threads: ours(task, "paper", threads),
 }
@@ -203,7 +145,7 @@ def scores(task: Task, fit: Fit) -> tuple[float, float, float]:
     return float(objective), float(max(min(scaled, plain), 0.0) / y.var()), float(1 - loss / y.var())
 
 
-def cells(X: Bits, S: tuple[int, ...]) -> tuple[npt.NDArray[np.intp], FloatArray]:
+def cells(X: BitRows, S: tuple[int, ...]) -> tuple[npt.NDArray[np.intp], FloatArray]:
     """The cell of X_S each row is in, and the values of psi_S over the cells (zero where there are no rows)."""
     cell = np.zeros(len(X), np.intp)
     for i in S:
@@ -211,18 +153,6 @@ def cells(X: Bits, S: tuple[int, ...]) -> tuple[npt.NDArray[np.intp], FloatArray
     count = np.bincount(cell, minlength=2 ** len(S))
     parity = np.array([(-1.0) ** c.bit_count() for c in range(len(count))])
     return cell, np.divide(parity * len(X), len(count) * count, out=np.zeros(len(count)), where=count > 0)
-
-
-def timed(call: Callable[[], Any], runs: int) -> tuple[list[float], Any]:
-    """Wall times of the runs but the first (if there are several), and what the last returned."""
-    times, result = [], None
-    for _ in range(runs):
-        result = None
-        gc.collect()
-        start = time.perf_counter()
-        result = call()
-        times.append(time.perf_counter() - start)
-    return times[1:] or times, result
 
 
 def measure(key: str, method: str, task: Task, args: argparse.Namespace) -> Result:
@@ -261,7 +191,7 @@ def print_peak(method: str, path: str, threads: int) -> None:
 
     def call(task: Task) -> Any:
         if method in (PIPELINE, PRECOMPUTED):
-            return pipeline(task, method == PRECOMPUTED, max_iter=1)
+            return published(task, precompute=method == PRECOMPUTED, max_iter=1)
         return METHODS[method](task, threads)
 
     with np.load(path) as kept:
@@ -284,7 +214,7 @@ def machine(threads: int) -> dict[str, Any]:
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     processor = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "")
-    versions = models.library_versions("hoeffding", "numpy", "sklearn", "xgboost")
+    versions = {name: str(import_module(name).__version__) for name in ("hoeffding", "numpy", "sklearn", "xgboost")}
     return {
         "processor": processor or platform.processor() or platform.machine(),
         "threads": threads,
@@ -298,7 +228,7 @@ def read_record(path: Path, key: str, task: Task) -> dict[str, Result]:
     kept = json.loads(path.read_text()).get(key) if path.exists() else None
     if kept is None:
         raise SystemExit(f"--quick: {path.name} has no numbers for {key}; a full run writes them")
-    note = "recorded" if kept["task"] == task.digest() else "recorded for other outputs of the model"
+    note = "recorded" if kept["task"] == digest(task) else "recorded for other outputs of the model"
     return {m: Result(**values, note=note) for m, values in kept["results"].items()}
 
 
@@ -306,7 +236,7 @@ def write_record(path: Path, key: str, task: Task, rows: dict[str, Result], thre
     """Keep what was measured of the slow methods on a data set; other data sets in the file stay."""
     content = json.loads(path.read_text()) if path.exists() else {}
     kept = {m: {k: v for k, v in asdict(row).items() if k != "note"} for m, row in rows.items() if (key, m) in SLOW}
-    content[key] = {"task": task.digest(), "machine": machine(threads), "results": kept}
+    content[key] = {"task": digest(task), "machine": machine(threads), "results": kept}
     path.write_text(json.dumps(content, indent=2) + "\n")
 
 
@@ -327,12 +257,12 @@ class Goals:
 
 
 def print_head(key: str, task: Task, score: float) -> None:
-    setting = models.SETTINGS[key]
+    printed = PRINTED[key]
     n, d = task.X.shape
-    kind = "accuracy" if setting.classifies else "R2"
+    kind = "accuracy" if printed.task == "C" else "R2"
     print(
-        f"{key}  {setting.name}: {n:,} rows, {d} bits, k = {task.order}, alpha = {task.alpha:g}; "
-        f"the model's {kind} on rows left out is {score:.3f} (paper: {setting.score:.2f})"
+        f"{key}  {printed.name}: {n:,} rows, {d} bits, k = {task.order}, alpha = {task.alpha:g}; "
+        f"the model's {kind} on rows left out is {score:.3f} (paper: {printed.score['tree']:.2f})"
     )
     heads = ("columns", "runs", "time, s", "± std", "peak", "objective", "rel. gap", "R2", "sweeps", "ratio")
     print("  {:<29}{:>8}{:>5}{:>11}{:>9}{:>12}{:>16}{:>10}{:>11}{:>8}{:>8}".format("", *heads))
@@ -368,7 +298,7 @@ def compare(key: str, task: Task, score: float, args: argparse.Namespace) -> dic
 
 
 def check_comparison(goals: Goals, key: str, rows: dict[str, Result]) -> None:
-    name, base = models.SETTINGS[key].name, rows[PIPELINE]
+    name, base = PRINTED[key].name, rows[PIPELINE]
     note = f" ({base.note})" if base.note else ""
     excess = rows[OURS_PAPER].objective / base.objective - 1
     goals.check(
@@ -401,8 +331,8 @@ def agreement(tasks: dict[str, Task], goals: Goals, args: argparse.Namespace) ->
         if args.quick and (key, PRECOMPUTED) in SLOW:
             print(f"  {key}  left out under --quick")
             continue
-        name = models.SETTINGS[key].name
-        theirs = pipeline(task, precompute=True, tol=TIGHT, max_iter=TIGHT_ITER)
+        name = PRINTED[key].name
+        theirs = published(task, precompute=True, tol=TIGHT, max_iter=TIGHT_ITER)
         mine = as_fit(ours(task, "paper", args.threads, tol=TIGHT, max_iter=TIGHT_ITER))
         largest = np.abs(theirs.coefficients).max()
         apart = float(np.abs(mine.coefficients - theirs.coefficients).max() / largest)
@@ -417,22 +347,22 @@ def agreement(tasks: dict[str, Task], goals: Goals, args: argparse.Namespace) ->
     print()
 
 
-def beyond(boxes: dict[str, models.BlackBox], args: argparse.Namespace) -> None:
+def beyond(boxes: dict[str, BlackBox], args: argparse.Namespace) -> None:
     print("Beyond the paper (one run)")
     heads = ("all sets", "columns", "time, s", "peak", "rel. gap", "R2", "sweeps")
     print("  {:<29}{:>10}{:>10}{:>11}{:>12}{:>10}{:>11}{:>8}".format("", *heads))
     for key, order in BEYOND.items():
         if key not in boxes:
             continue
-        setting, box = models.SETTINGS[key], boxes[key]
-        task = Task(box.X, box.y, order, setting.alpha)
+        printed, box = PRINTED[key], boxes[key]
+        task = Task(box.X, box.y, order, printed.alpha)
         (seconds,), model = timed(lambda task=task: ours(task, "shattered", args.threads), 1)
         peak = None if args.no_memory else peak_memory(OURS, task, args.threads)
         shown = "-" if peak is None else readable_bytes(peak)
         n_sets = sum(comb(box.X.shape[1], size) for size in range(order + 1))
         gap = float(model.dual_gap_) / task.y.var()
         print(
-            f"  {f'{setting.name}, k = {order}':<29}{n_sets:>10}{len(model.decomposition_.family):>10}{seconds:>11.2f}"
+            f"  {f'{printed.name}, k = {order}':<29}{n_sets:>10}{len(model.decomposition_.family):>10}{seconds:>11.2f}"
             f"{shown:>12}{gap:>10.1e}{model.score(task.X, task.y):>11.6f}{int(model.n_iter_):>8}",
             flush=True,
         )
@@ -476,11 +406,11 @@ def main() -> None:
     if args.peak:
         print_peak(*args.peak, args.threads)
         return
-    everything = [*models.SETTINGS, "growth"]
+    everything = [*PRINTED, "growth"]
     chosen = args.only.split(",") if args.only else everything
     if not set(chosen) <= set(everything):
         parser.error(f"--only {args.only}: expected some of {','.join(everything)}")
-    boxes = {key: models.black_box(key) for key in models.SETTINGS if key in chosen}
+    boxes = {key: black_box(key) for key in PRINTED if key in chosen}
     goals = Goals()
     with threadpool_limits(args.threads):
         print(", ".join(f"{name} {value}" for name, value in machine(args.threads).items()))
@@ -488,8 +418,7 @@ def main() -> None:
         print(f"load of the machine before: {os.getloadavg()[0]:.1f}\n" if hasattr(os, "getloadavg") else "")
         tasks = {}
         for key, box in boxes.items():
-            setting = models.SETTINGS[key]
-            tasks[key] = Task(box.X, box.y, setting.order, setting.alpha)
+            tasks[key] = task_of(box)
             check_comparison(goals, key, compare(key, tasks[key], box.score, args))
         if boxes:
             agreement(tasks, goals, args)

@@ -1,24 +1,18 @@
-"""The reproduction: its arithmetic against closed forms, the page against the facts, the quick run against the page."""
+"""The reproduction: its arithmetic against closed forms and definitions, its command, how a page is written."""
 
-import json
-import os
 from itertools import combinations, product
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import hoeffding
 from hoeffding import reproduce
-from hoeffding.basis import design_matrix, gram_matrix
+from hoeffding.basis import design_matrix
 from hoeffding.measure import Empirical
-from hoeffding.reproduce import attributions, cache, page, pipeline, sites, tables
+from hoeffding.reproduce import attributions, cache, pipeline, sites, tables
 from hoeffding.reproduce.__main__ import run
 from hoeffding.reproduce.blocks import Figure, Heading, Table, Text, to_html, to_markdown
-from hoeffding.reproduce.printed import PRINTED
 from hoeffding.subsets import SubsetFamily
-
-COMMITTED = Path(__file__).parents[1] / "docs" / "reproduction" / "facts.json"
 
 
 @pytest.fixture
@@ -213,68 +207,3 @@ def test_data_sets_asked_for():
 def test_a_mistake_is_one_line(capsys):
     assert run("Q", quick=False, output="nowhere") == 2
     assert capsys.readouterr().err == "hoeffding: only=['Q']: expected some of A, B, C, D, E, F\n"
-
-
-# -- the committed page -----------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def committed():
-    return json.loads(COMMITTED.read_text(encoding="utf-8"))
-
-
-def test_the_page_is_made_of_its_facts(committed):
-    names = ("cube", "angle", "gram", "importance", "local", "random_rows", "orders")
-    files = {name: f"{name}.png" for name in names}
-    assert to_markdown(page.blocks(committed, files)) == (COMMITTED.parent / "README.md").read_text(encoding="utf-8")
-    assert all((COMMITTED.parent / file).is_file() for file in files.values())
-
-
-def test_every_cell_of_the_papers_tables_is_there(committed):
-    assert set(committed["data_sets"]) == set(PRINTED)
-    for key, printed in PRINTED.items():
-        found = committed["data_sets"][key]
-        assert (found["d"], found["n"], found["shape"]) == (printed.d, printed.n, list(printed.shape))
-        assert set(committed["models"][key]) == set(printed.score)
-
-
-def test_scores_and_fidelities_are_those_of_the_paper_or_explained(committed):
-    for key, kind, found in page._models(committed):
-        for name in ("score", "r2"):
-            near = abs(found[name] - found[f"{name}_paper"]) <= page.TOLERANCE
-            assert near or (key, kind, name) in page.EXPLANATIONS, (key, kind, name)
-
-
-def compare(found, expected, path=""):
-    """Numbers that do not depend on the machine, within what threads and versions of libraries may change."""
-    skipped = ("machine", "seconds", "row", "features", "values", "worst", "gram_distance")
-    if isinstance(expected, dict):
-        for name in expected:
-            if name not in skipped:
-                compare(found[name], expected[name], f"{path}/{name}")
-    elif isinstance(expected, list):
-        assert len(found) == len(expected), path
-        for i, (a, b) in enumerate(zip(found, expected, strict=True)):
-            compare(a, b, f"{path}/{i}")
-    elif isinstance(expected, float):
-        loose = "rank_correlation" in path
-        assert found == pytest.approx(expected, abs=0.05 if loose else 0.01), path
-    else:
-        assert found == expected, path
-
-
-@pytest.mark.oracle
-def test_the_quick_reproduction_gives_the_committed_numbers(tmp_path, monkeypatch, committed):
-    for package in ("torch", "shap", "treehfd", "xgboost", "matplotlib"):
-        pytest.importorskip(package)
-    if not os.environ.get("HOEFFDING_DATA"):
-        pytest.skip("HOEFFDING_DATA is not set")
-    monkeypatch.setenv("HOEFFDING_CACHE", str(tmp_path / "cache"))
-    reproduce.reproduce(quick=True, output=tmp_path / "page", say=lambda _: None)
-    found = json.loads((tmp_path / "page" / "facts.json").read_text(encoding="utf-8"))
-    parts = ("data_sets", "models", "second_order", "importance")
-    for part in parts:
-        compare(found[part], {key: committed[part][key] for key in reproduce.QUICK}, part)
-    compare(found["local"]["A"], committed["local"]["A"], "local")
-    compare(found["random_rows"], committed["random_rows"], "random_rows")
-    assert max(found["gram_distance"]["pipeline"], found["gram_distance"]["ours"]) < 1e-12
