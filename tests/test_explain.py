@@ -195,6 +195,19 @@ def test_a_pipeline_that_ends_in_trees_is_exact_over_what_reaches_them():
     np.testing.assert_allclose(decompose(model, bits).predict(bits), model.predict(bits), atol=1e-12)
 
 
+@pytest.mark.parametrize("basis", ["parity", "monomial"])
+def test_a_polynomial_is_exact(basis):
+    X, _ = bit_problem()
+    terms = {(): 1.0, ("a",): 2.0, ("b", "c", "e"): -3.0, ("a", "f"): 0.5}
+    result = decompose(hoeffding.Polynomial(terms, basis=basis), X, feature_names=list("abcdef"))
+    signs = 1 - 2.0 * X if basis == "parity" else 1.0 * X
+    a, b, c, e, f = signs[:, [0, 1, 2, 4, 5]].T
+    np.testing.assert_allclose(result.predict(X), 1 + 2 * a - 3 * b * c * e + 0.5 * a * f, rtol=0, atol=1e-12)
+    assert result.engine == "sparse"
+    with pytest.raises(TypeError, match="Polynomial\\(terms"):
+        decompose(terms, X)
+
+
 # -- choices ----------------------------------------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from hoeffding.decomposition import Decomposition, Variance
 from hoeffding.engines.cube import Plan, inverse_transform, transform, transform_plan
+from hoeffding.engines.trees.polynomial import Polynomial
 from hoeffding.explain import decompose
 from hoeffding.measure import Empirical, Ising, Measure, Product, Table, Uniform
 from hoeffding.moments import Moments
@@ -26,6 +27,7 @@ __all__ = [
     "Measure",
     "Moments",
     "Plan",
+    "Polynomial",
     "Product",
     "SubsetFamily",
     "Table",

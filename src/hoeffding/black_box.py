@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -60,6 +60,10 @@ def evaluate(model: Any, X: Any, n_rows: int, output: str | None) -> Values:
         )
     elif callable(model):
         given = _ask(model, X)
+    elif isinstance(model, Mapping):
+        raise TypeError(
+            "model: a dictionary; say in which basis it is meant: Polynomial(terms, basis='parity' or 'monomial')"
+        )
     else:
         given = np.asarray(model)
     return _checked(given, n_rows, names, words)

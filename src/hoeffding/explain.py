@@ -3,7 +3,7 @@
 ==============  =====================================================  ===============================================
 engine          when ``"auto"`` takes it                               what it gives
 ==============  =====================================================  ===============================================
-``sparse``      a sum of trees whose paths have not                    exact, all orders
+``sparse``      a sum of trees, or a polynomial, whose paths have not  exact, all orders
                 too many subsets
 ``cube``        any other model, few features, and a decomposition     exact, all orders
                 that takes a moment
@@ -28,13 +28,14 @@ from hoeffding.engines import sparse
 from hoeffding.engines.cube import transform, transform_plan
 from hoeffding.engines.parities import ClosureTooLargeError
 from hoeffding.engines.trees import NotASumOfTreesError, is_tree_model
+from hoeffding.engines.trees.polynomial import Polynomial
 from hoeffding.machine import n_threads
 from hoeffding.measure import Empirical
 from hoeffding.moments import Counted
 from hoeffding.names import Groups, as_feature_names, as_groups
 from hoeffding.progress import reporting
 from hoeffding.tables import Encoding
-from hoeffding.tree_bits import TreeBits, column_names, read_trees
+from hoeffding.tree_bits import SumOfTables, column_names, read_polynomial, read_trees
 
 if TYPE_CHECKING:
     from hoeffding.engines.regression import HoeffdingRegressor
@@ -70,10 +71,10 @@ def decompose(  # noqa: PLR0913  # one argument for each choice
 
     Parameters
     ----------
-    model : fitted model, callable, or array
+    model : fitted model, callable, array, or Polynomial
         A sum of trees (scikit-learn, XGBoost, LightGBM, CatBoost; also as the last step of a ``Pipeline``); any other
-        estimator with ``predict``; a function that takes ``X`` and returns its values; or these values themselves,
-        shape (n,) or (n, m).
+        estimator with ``predict``; a function that takes ``X`` and returns its values; these values themselves, shape
+        (n,) or (n, m); or a :class:`Polynomial` of bits.
     X : array, data frame, sparse matrix, shape (n, d)
         The rows whose distribution is meant; repeated rows weigh more. Columns that are not bits are encoded, see
         ``encoding``; those of a sum of trees become one bit for each different split.
@@ -121,9 +122,9 @@ def decompose(  # noqa: PLR0913  # one argument for each choice
     with reporting():
         if request.engine in ("auto", "sparse") and _is_sparse(problem, request):
             try:
-                return _of_trees(problem, request)
+                return _of_sum(problem, request)
             except (NotASumOfTreesError, ClosureTooLargeError) as error:
-                if request.engine == "sparse":
+                if request.engine == "sparse" or isinstance(model, Polynomial):
                     raise
                 request = replace(request, why=f"; not sparse: {error}")
         return _of_black_box(problem, request)
@@ -212,12 +213,12 @@ class _Rows:
 
 def _is_sparse(problem: _Problem, request: _Request) -> bool:
     """Whether the model is one for the sparse engine; an error if that engine was asked for and it is not."""
-    sparse_model = is_tree_model(problem.model)
+    sparse_model = isinstance(problem.model, Polynomial) or is_tree_model(problem.model)
     if request.engine == "auto":
         return sparse_model and problem.encoding is None
     if not sparse_model:
         raise TypeError(
-            f"engine='sparse': {type(problem.model).__name__} is no sum of trees that can be read; "
+            f"engine='sparse': {type(problem.model).__name__} is no sum of trees that can be read and no Polynomial; "
             f"engine='auto' takes an engine for any model"
         )
     if problem.encoding is not None:
@@ -225,30 +226,35 @@ def _is_sparse(problem: _Problem, request: _Request) -> bool:
     return True
 
 
-def _of_trees(problem: _Problem, request: _Request) -> Decomposition:
-    trees = read_trees(problem.model, problem.X, problem.output, n_threads(request.n_jobs))
-    rows = _Rows.of(problem, trees.bits, trees.names, trees.encoding)
-    return _exact(trees, rows, request)
+def _of_sum(problem: _Problem, request: _Request) -> Decomposition:
+    model, threads = problem.model, n_threads(request.n_jobs)
+    if isinstance(model, Polynomial):
+        if problem.output is not None:
+            raise ValueError(f"output={problem.output!r}: a polynomial has one kind of output; leave it out")
+        found = read_polynomial(model, problem.X, problem.feature_names, threads)
+    else:
+        found = read_trees(model, problem.X, problem.output, threads)
+    return _exact(found, _Rows.of(problem, found.bits, found.names, found.encoding), request)
 
 
-def _exact(trees: TreeBits, rows: _Rows, request: _Request) -> Decomposition:
+def _exact(model: SumOfTables, rows: _Rows, request: _Request) -> Decomposition:
     """Run the sparse engine and describe what it gives."""
     if request.order is not None:
         as_order(request.order, rows.bits.n_features)
-    values = trees.values
+    values = model.values
     if request.distinct:
         _refuse_weights(rows)
         rows, inverse = rows.distinct()
         values = values[np.unique(inverse, return_index=True)[1]]
     exact = sparse.decompose_tables(
-        trees.tables,
+        model.tables,
         sparse.Sample(rows.bits, rows.weights, values),
         order=request.order,
         tol=request.tol,
         max_sets=request.max_sets,
         n_jobs=request.n_jobs,
     )
-    shape = () if trees.single else (trees.tables.n_outputs,)
+    shape = () if model.single else (model.tables.n_outputs,)
 
     def shaped(a: FloatArray) -> FloatArray:
         return np.ascontiguousarray(a).reshape(*a.shape[:-1], *shape)
@@ -261,7 +267,7 @@ def _exact(trees: TreeBits, rows: _Rows, request: _Request) -> Decomposition:
         family=exact.family,
         coefficients=shaped(exact.beta),
         engine="sparse",
-        reason=f"{trees.words}; {_how(exact, request)}",
+        reason=f"{model.words}; {_how(exact, request)}",
         unique=exact.n_chosen == 0 and Empirical(rows.bits.to_rows()).is_unique,
         remainder=float(exact.remainder.max(initial=0.0)),
         fidelity=float(exact.fidelity.min(initial=1.0)),
@@ -269,7 +275,7 @@ def _exact(trees: TreeBits, rows: _Rows, request: _Request) -> Decomposition:
         n_jobs=request.n_jobs,
         fitted_variance=variance,
         groups=rows.groups,
-        output_names=trees.output_names,
+        output_names=model.output_names,
         rows=WeightedRows(rows.bits, rows.weights),
         encoding=rows.encoding,
     )

@@ -1,4 +1,4 @@
-"""A model of trees as a sum of tables of bits, with rows to match, checked against the model's own answers.
+"""Models that are sums of tables of bits, with rows to match: trees, checked against their own answers, and polynomials.
 
 If every column of the rows holds zeros and ones, the columns are the bits. Otherwise each different split ``x_j > t``
 is a bit of its own, and an :class:`~hoeffding.tables.Encoding` says which column it belongs to.
@@ -18,6 +18,7 @@ from hoeffding.components import Components, Weights
 from hoeffding.engines.parities import tables_of_paths
 from hoeffding.engines.trees import check_sums, last_step, read_model
 from hoeffding.engines.trees.ensemble import Ensemble
+from hoeffding.engines.trees.polynomial import Polynomial
 from hoeffding.engines.trees.rows import read_rows
 from hoeffding.engines.trees.splits import Leaves, SplitBits, list_leaves, split_bits
 from hoeffding.names import as_feature_names
@@ -28,17 +29,17 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class TreeBits:
-    """What the trees of a model are, in bits.
+class SumOfTables:
+    """A model in bits.
 
     Attributes
     ----------
     tables : Components
-        The leaves, added up by path.
+        The leaves, added up by path; or the terms of a polynomial.
     bits : BitMatrix
         The rows.
     values : (n, m)
-        Of the trees at the rows.
+        Of the model at the rows.
     names : tuple of str
         Of the bits.
     encoding : Encoding or None
@@ -60,7 +61,7 @@ class TreeBits:
     words: str
 
 
-def read_trees(model: Any, X: Any, output: str | None, threads: int) -> TreeBits:
+def read_trees(model: Any, X: Any, output: str | None, threads: int) -> SumOfTables:
     """Read a fitted model of trees (or a pipeline that ends in one) and its rows, shape (n, d)."""
     model, X = _through_pipeline(model, X)
     ensemble = read_model(model, output)
@@ -81,7 +82,17 @@ def read_trees(model: Any, X: Any, output: str | None, threads: int) -> TreeBits
     tables, sums, size = _tables_and_sums(ensemble, leaves, bits, threads)
     check_sums(ensemble, (model, X), rows, sums, size)
     words = f"{ensemble.n_trees} {what}, {ensemble.output}"
-    return TreeBits(tables, bits, sums, names, encoding, ensemble.single, ensemble.output_names, words)
+    return SumOfTables(tables, bits, sums, names, encoding, ensemble.single, ensemble.output_names, words)
+
+
+def read_polynomial(polynomial: Polynomial, X: Any, names: Sequence[str] | None, threads: int) -> SumOfTables:
+    """A polynomial of bits at rows of bits, shape (n, d)."""
+    bits = X if isinstance(X, BitMatrix) else BitMatrix.from_rows(X)
+    labels = as_feature_names(column_names(X) if names is None else names, bits.n_features)
+    tables = polynomial.tables(labels)
+    values = tables.sums(bits, Weights.all_to_one(len(tables.family)), threads)[:, 0]
+    words = f"polynomial of {len(polynomial.terms)} terms"
+    return SumOfTables(tables, bits, values, labels, None, polynomial.single, None, words)
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
