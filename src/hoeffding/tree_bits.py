@@ -1,4 +1,4 @@
-"""Models that are sums of tables of bits, with rows to match: trees, checked against their own answers, and polynomials.
+"""Models that are sums of tables of bits, with rows to match: trees, checked against their answers, and polynomials.
 
 If every column of the rows holds zeros and ones, the columns are the bits. Otherwise each different split ``x_j > t``
 is a bit of its own, and an :class:`~hoeffding.tables.Encoding` says which column it belongs to.
