@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 HEAVY = ("matplotlib", "pandas", "polars", "pyarrow", "rich", "scipy.linalg", "sklearn", "typer")
-MOST_MODULES = 120  # beyond those of numpy; 90 on Python 3.11, most of them from importlib.metadata
+MOST_MODULES = 90  # beyond those of numpy and our own; 76 on Python 3.11, most of them from importlib.metadata
 
 CODE = """
 import sys
@@ -27,5 +27,5 @@ def test_import_takes_no_heavy_package():
 
 
 def test_import_takes_few_modules():
-    found = imported()
+    found = [m for m in imported() if m.split(".")[0] != "hoeffding"]
     assert len(found) <= MOST_MODULES, f"{len(found)} modules: {' '.join(found)}"

@@ -3,12 +3,15 @@
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from hoeffding.decomposition import Decomposition, Variance
+from hoeffding.attribution import Attribution, Interactions
+from hoeffding.decomposition import Decomposition
 from hoeffding.engines.cube import Plan, inverse_transform, transform, transform_plan
 from hoeffding.engines.trees.polynomial import Polynomial
 from hoeffding.explain import decompose
 from hoeffding.measure import Empirical, Ising, Measure, Product, Table, Uniform
 from hoeffding.moments import Moments
+from hoeffding.resampling import Estimate, bootstrap
+from hoeffding.sensitivity import Sobol, Variance
 from hoeffding.subsets import SubsetFamily
 from hoeffding.tables import Encoding
 
@@ -19,22 +22,27 @@ if TYPE_CHECKING:
 __version__ = version("hoeffding")
 
 __all__ = [
+    "Attribution",
     "Decomposition",
     "Empirical",
     "Encoding",
+    "Estimate",
     "HoeffdingRegressor",
+    "Interactions",
     "Ising",
     "Measure",
     "Moments",
     "Plan",
     "Polynomial",
     "Product",
+    "Sobol",
     "SubsetFamily",
     "Table",
     "TableEncoder",
     "Uniform",
     "Variance",
     "__version__",
+    "bootstrap",
     "decompose",
     "inverse_transform",
     "transform",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -184,6 +184,13 @@ class BitMatrix:
         if level.shape[1] == 0:
             return np.tile(np.arange(self.n_rows, dtype=np.int32), len(level))
         return _kernels.rows_of_sets(self.columns, self.n_rows, np.ascontiguousarray(level, np.int32), counts, threads)
+
+    def chunks(self, most: int) -> Iterator[tuple[int, BitMatrix]]:
+        """The rows in pieces of up to ``most`` (rounded to words of 64), each with the number of its first row."""
+        step = max(most // 64, 1)
+        for a in range(0, -(-self.n_rows // 64), step):
+            columns = np.ascontiguousarray(self.columns[:, a : a + step])
+            yield 64 * a, BitMatrix(columns, min(64 * step, self.n_rows - 64 * a))
 
     def select(self, mask: npt.NDArray[np.bool_]) -> BitMatrix:
         """The rows marked in ``mask``, shape ``(n_rows,)``."""

@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from hoeffding import _kernels
+from hoeffding import _kernels, fourier
 from hoeffding._kernels.reference import Tables, parities
-from hoeffding.bits import BitMatrix
+from hoeffding.bits import BitMatrix, BitRows
 from hoeffding.machine import require_memory
 from hoeffding.measure import Measure
 from hoeffding.subsets import SubsetFamily, find_rows
@@ -24,6 +24,7 @@ IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
 BLOCK_FEATURES = 10  # tables of 2^10 doubles stay in the nearest cache
+ROW_COST = 4  # of one number in a pass over arrays, against one step of the recursion on the cube
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +136,42 @@ class Components:
     @cached_property
     def _runs(self) -> list[tuple[int, int]]:
         return list(zip(self.family.starts.tolist(), self.family.starts.tolist()[1:], strict=False))
+
+
+def sums_on_cube(
+    measure: Measure, family: SubsetFamily, beta: FloatArray, weights: Weights, rows: BitRows, threads: int
+) -> FloatArray:
+    """What :meth:`Components.sums` gives, ``(n, n_targets, m)``, for families of so many sets that they fill the cube.
+
+    Every set must be shattered. Either all sums on the whole cube are computed, or all components at each row,
+    whichever is less work.
+    """
+    d, n_targets, m = measure.d, weights.n_targets, beta.shape[1]
+    out = np.empty((len(rows), n_targets, m))
+    if len(rows) * (d * 2.0**d + len(weights.sets) * m) * ROW_COST < n_targets * m * 3.0**d:
+        pmf = measure.pmf()
+        for x, sums in zip(rows, out, strict=True):
+            f = beta * _psi_at(pmf, family, x)[:, None]
+            for o in range(m):
+                sums[:, o] = np.bincount(weights.targets, weights.weights * f[weights.sets, o], n_targets)
+        return out
+    at = np.ravel_multi_index(tuple(rows.T), (2,) * d)
+    require_memory(24.0 * n_targets * 2**d, f"{n_targets} sums on the whole cube", "ask for fewer rows at once")
+    position = family.cube_index()[weights.sets]
+    for o in range(m):
+        planes = np.zeros((n_targets, 2**d))
+        np.add.at(planes, (weights.targets, position), weights.weights * beta[weights.sets, o])
+        out[:, :, o] = fourier.inverse(planes, measure, threads)[:, at].T
+    return out
+
+
+def _psi_at(pmf: FloatArray, family: SubsetFamily, x: BitRows) -> FloatArray:
+    """psi_S(x) for all sets of a family of shattered sets, ``(n_subsets,)``."""
+    p = pmf
+    for i, bit in enumerate(x.tolist()):  # at a set S in the end: the probability of x_S
+        p = np.stack([p.sum(axis=i), p.take(bit, axis=i)], axis=i)
+    signs = [np.where(x[level].sum(axis=1) % 2, -1.0, 1.0) for level in family.levels]
+    return np.asarray(np.concatenate(signs) / (2.0**family.sizes * family.take(p.ravel())))
 
 
 def _flat(family: SubsetFamily) -> tuple[IntArray, npt.NDArray[np.int32]]:

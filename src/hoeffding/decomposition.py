@@ -3,22 +3,25 @@ r"""What every engine returns: the components :math:`f_S = \beta_S \psi_S` of a 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from hoeffding import basis, fourier
-from hoeffding.bits import BitMatrix, BitRows, WeightedRows, as_bits, data_frame
-from hoeffding.components import Components, Weights
+from hoeffding import attribution, basis, fourier, interop, sensitivity
+from hoeffding.attribution import Attribution, Interactions
+from hoeffding.bits import BitMatrix, BitRows, WeightedRows, data_frame
+from hoeffding.checks import as_count, as_real, as_weights
+from hoeffding.components import Components, Weights, sums_on_cube
 from hoeffding.machine import n_threads, require_memory
 from hoeffding.measure import Measure
-from hoeffding.names import Groups, feature_indices
+from hoeffding.names import Groups, as_groups, feature_indices
+from hoeffding.players import Grouping, Players
+from hoeffding.sensitivity import Sobol, Variance
 from hoeffding.subsets import SubsetFamily, as_subset
 from hoeffding.tables import Encoding
 
@@ -27,40 +30,6 @@ FloatArray = npt.NDArray[np.float64]
 SHOWN_COMPONENTS = 10
 ROUNDING = 16 * np.finfo(float).eps
 CHEAP_FEATURES = 14  # up to this many features a repr may compute variances: some milliseconds
-
-
-@dataclass(frozen=True)
-class Variance:
-    r"""The variance of f, shared out between its components: :math:`\mathrm{Var} f = \sum_S \mathrm{Cov}(f_S, f)`.
-
-    All arrays have shape ``(n_subsets,)``, with output axes behind if there are several outputs.
-
-    Attributes
-    ----------
-    structural : array
-        ``Var f_S``: what the component would contribute alone.
-    correlative : array
-        ``Cov(f_S, f - f_S)``: what it gains or loses through its correlation with the others. May be negative.
-    total : array
-        Their sum, ``Cov(f_S, f)``.
-    of_f : array or float
-        ``Var f``, the sum of ``total`` over all components.
-    """
-
-    structural: FloatArray
-    correlative: FloatArray
-    total: FloatArray
-    of_f: FloatArray
-
-    def __post_init__(self) -> None:
-        for a in (self.structural, self.correlative, self.total, self.of_f):
-            a.flags.writeable = False
-
-    @property
-    def share(self) -> FloatArray:
-        """``total / of_f``: sums to one. NaN for a constant function, which has no variance to share."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(self.total / self.of_f)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,12 +115,15 @@ class Decomposition:
 
     def coefficient(self, subset: Iterable[int | str]) -> FloatArray:
         """beta_S of one set, given by feature indices or names."""
-        return np.asarray(self.coefficients[self.family.index(self._indices(subset))])
+        return np.asarray(self.coefficients[self._position(subset)])
 
     def table(self, subset: Iterable[int | str]) -> FloatArray:
         """The component f_S over the cells of X_S, shape ``(2,) * |S|``: axis j is the j-th feature of S, in order."""
-        s = as_subset(self._indices(subset), self.n_features)
-        return np.asarray(np.multiply.outer(basis.psi(self.measure, s), self.coefficient(s)))
+        at, s = self._position(subset), as_subset(self._indices(subset), self.n_features)
+        if self._fills_cube:
+            return np.asarray(np.multiply.outer(basis.psi(self.measure, s), self.coefficients[at]))
+        f_S = self.parts.tables[len(s)][at - self.family.starts[len(s)]]
+        return np.array(f_S).reshape((2,) * len(s) + self.output_shape)
 
     # -- values ---------------------------------------------------------------------------------------------------
 
@@ -182,17 +154,27 @@ class Decomposition:
 
     def predict(self, X: Any) -> FloatArray:
         """The sum of all components at rows ``X`` of shape ``(n, d)``: shape ``(n,)`` or ``(n, n_outputs)``."""
-        rows = self._rows(X)
-        if self.fitted_variance is None:  # all of the cube is at hand
-            return np.asarray(self._values[tuple(rows.T)])
-        return self._sum_of_tables(rows)
+        if self._fills_cube:
+            return np.asarray(self._values[tuple(self._rows(X).T)])
+        return self._sums(self._bits(X), Weights.all_to_one(len(self.family)))[:, 0]
 
-    def _sum_of_tables(self, rows: BitRows) -> FloatArray:
-        bits, threads = BitMatrix.from_rows(rows), n_threads(self.n_jobs)
-        sums = self.parts.sums(bits, Weights.all_to_one(len(self.family)), threads)
-        unseen = self.parts.unseen(bits, threads)
-        judged = self._judge_unseen(np.where(unseen, np.nan, 0.0))
-        return sums.reshape(len(rows), *self.output_shape) + judged.reshape(-1, *(1,) * len(self.output_shape))
+    def _sums(self, bits: BitMatrix, weights: Weights) -> FloatArray:
+        """Weighted sums of components at rows, ``(n, n_targets)``, with output axes behind."""
+        threads, m = n_threads(self.n_jobs), max(int(np.prod(self.output_shape)), 1)
+        attribution.require_rows(bits.n_rows, weights.n_targets * m)
+        if self._fills_cube:
+            beta = self.coefficients.reshape(len(self.family), m)
+            sums = sums_on_cube(self.measure, self.family, beta, weights, bits.to_rows(), threads)
+        else:
+            sums = self.parts.sums(bits, weights, threads)
+            unseen = self.parts.unseen(bits, threads)
+            sums += self._judge_unseen(np.where(unseen, np.nan, 0.0))[:, None, None]
+        return sums.reshape(bits.n_rows, weights.n_targets, *self.output_shape)
+
+    @property
+    def _fills_cube(self) -> bool:
+        """Whether the cube engine made it: too many components for tables, while arrays over the cube are no burden."""
+        return self.fitted_variance is None
 
     @cached_property
     def parts(self) -> Components:
@@ -253,9 +235,196 @@ class Decomposition:
 
     def share_by_order(self) -> FloatArray:
         """The share of the variance of f at each order 1, 2, ..., shape ``(order,)`` (with output axes behind)."""
-        share = self.variance().share
-        by_order = [share[a:b].sum(axis=0) for a, b in pairwise(self.family.starts[1:])]
-        return np.array(by_order).reshape(len(by_order), *self.output_shape)
+        return sensitivity.by_order(self.variance().share, self.family)[1:]
+
+    def sobol(self, *, groups: Grouping | None = "player") -> Sobol:
+        """First-order and total Sobol' indices of features or groups (see :class:`~hoeffding.sensitivity.Sobol`).
+
+        The index of a group is that of all its features together; ``groups=None`` takes every feature for itself.
+        """
+        if groups == "sum":
+            raise ValueError(
+                "groups='sum': the indices of a group are not sums over its features; use 'player' or None"
+            )
+        return sensitivity.sobol(self.variance(), self.family, self._players(groups))
+
+    def closed_sobol(self, subset: Iterable[int | str]) -> FloatArray:
+        """The closed index of a set of features: the share of variance of all components inside of it."""
+        s = as_subset(self._indices(subset), self.n_features)
+        return sensitivity.closed(self.variance().share, self.family, s)
+
+    def shapley_effects(self, *, groups: Grouping | None = "player") -> FloatArray:
+        """The shares of variance, each component's divided between its players, ``(n_players,)``; sums to one."""
+        return sensitivity.shapley_effects(self.variance(), self.family, self._players(groups))
+
+    # -- Boolean analysis (definitions in hoeffding.sensitivity) ---------------------------------------------------
+
+    def influences(self) -> FloatArray:
+        """The weight ``E[f_S f]`` of all sets S with feature i, ``(d,)``; ``E Var(f | the others)`` if independent."""
+        return sensitivity.influences(self.variance(), self.family, self._players(None))
+
+    def total_influence(self) -> FloatArray:
+        """The sum of all influences: each set's weight times its size."""
+        return np.asarray(self.influences().sum(axis=0))
+
+    def spectral_weight(self) -> FloatArray:
+        """The weight ``E[f_S f]`` of all sets of each size, ``(order + 1,)``; the first is the squared mean."""
+        out = sensitivity.by_order(self.variance().total, self.family)
+        out[0] += self.base_value**2
+        return out
+
+    def noise_stability(self, rho: float) -> FloatArray:
+        """``sum_S rho^|S| E[f_S f]``: under the uniform measure ``E[f(X) f(Y)]`` for rho-correlated X and Y."""
+        if not -1 <= rho <= 1:
+            raise ValueError(f"rho={rho!r}: must lie between -1 and 1")
+        weight = self.spectral_weight()
+        return np.asarray(np.tensordot(float(rho) ** np.arange(len(weight)), weight, axes=1))
+
+    def degree(self, tol: float = 1e-12) -> int:
+        """The size of the largest set whose component has a standard deviation above ``tol`` times that of f."""
+        return sensitivity.degree(self.variance(), self.family, tol)
+
+    # -- attribution ----------------------------------------------------------------------------------------------
+    # groups="player" (the default) shares a component equally between the groups it touches, "sum" between its
+    # features, those of a group added up; None takes every feature for itself. Without groups they are the same.
+
+    def with_groups(self, groups: Mapping[str, Iterable[int | str]] | None) -> Decomposition:
+        """The same decomposition with other groups, ``{name: [features by name or index]}``."""
+        return replace(self, groups=as_groups(groups, self.feature_names))
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        """The names of those who share the components: groups, and features in none, by their first features."""
+        return self._players("player").names
+
+    @property
+    def base_value(self) -> FloatArray:
+        """The component of the empty set: the mean of the decomposed function."""
+        return np.asarray(self.coefficients[0])
+
+    def shapley(self, X: Any, *, groups: Grouping | None = "player") -> FloatArray:
+        """Shapley values at rows ``X`` (n, d): shape ``(n, n_players)``, which is ``(n, d)`` without groups.
+
+        They sum to ``predict(X) - base_value``.
+        """
+        weights = attribution.player_weights(self.family, self._players(groups), "shapley")
+        return self._sums(self._bits(X), weights)
+
+    def banzhaf(self, X: Any, *, groups: Grouping | None = "player") -> FloatArray:
+        """Banzhaf values at rows ``X`` (n, d): shape ``(n, n_players)``. They do not add up to the prediction."""
+        weights = attribution.player_weights(self.family, self._players(groups), "banzhaf")
+        return self._sums(self._bits(X), weights)
+
+    def local(self, X: Any, *, groups: Grouping | None = "player") -> FloatArray:
+        """Normalised Shapley values ``phi_i / sum_j |phi_j|`` at rows, ``(n, n_players)``; NaN where all are zero."""
+        return attribution.normalised(self.shapley(X, groups=groups))
+
+    def explain(
+        self, X: Any, outputs: npt.ArrayLike | None = None, *, groups: Grouping | None = "player"
+    ) -> Attribution:
+        """Shapley values together with base value, prediction and remainder.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n, d)
+        outputs : array-like, shape (n,) or (n, n_outputs), optional
+            What the model says at these rows; then the remainder is stated.
+        """
+        prediction = self.predict(X)
+        remainder = None
+        if outputs is not None:
+            given = as_real("outputs", outputs)
+            if given.shape != prediction.shape:
+                raise ValueError(
+                    f"outputs: expected the model's values at the rows, shape {prediction.shape}, got {given.shape}"
+                )
+            remainder = given - prediction
+        values = self.shapley(X, groups=groups)
+        return Attribution(values, self.base_value, prediction, remainder, self._players(groups).names)
+
+    def interactions(self, X: Any, *, groups: Grouping | None = "player", sparse: bool = False) -> Any:
+        """Shapley interaction values at rows ``X``, shape ``(n, n_players, n_players)``, as of shap's tree explainer.
+
+        Half of the interaction of a pair stands on each side of the diagonal, the rest of a Shapley value on it: sums
+        over the last player axis are Shapley values. With ``sparse=True`` the result is an
+        :class:`~hoeffding.attribution.Interactions`, which holds only the pairs that some component touches.
+        """
+        bits, players = self._bits(X), self._players(groups)
+        pairs, weights = attribution.pair_weights(self.family, players)
+        if not sparse:
+            attribution.require_rows(
+                bits.n_rows, len(players) ** 2 * max(int(np.prod(self.output_shape)), 1), "sparse=True"
+            )
+        both = attribution.joined(attribution.player_weights(self.family, players, "shapley"), weights)
+        found: Interactions = attribution.interactions(self._sums(bits, both), pairs, players.names)
+        return found if sparse else found.to_dense()
+
+    def importance(
+        self, X: Any = None, sample_weight: npt.ArrayLike | None = None, *, groups: Grouping | None = "player"
+    ) -> FloatArray:
+        """The mean of the absolute Shapley values, normalised, ``(n_players,)``: sums to one.
+
+        Parameters
+        ----------
+        X : array or data frame, shape (n, d), optional
+            By default the measure of the decomposition: its points, or the rows that it was counted from.
+        sample_weight : array-like, shape (n,), optional
+            What the rows of ``X`` weigh.
+        """
+        if X is None and sample_weight is not None:
+            raise ValueError("sample_weight: goes with X; without X the measure has weights of its own")
+        bits, mass = self._rows_of_measure() if X is None else (self._bits(X), None)
+        if sample_weight is not None:
+            mass = as_weights("sample_weight", sample_weight, bits.n_rows)
+        weights = attribution.player_weights(self.family, self._players(groups), "shapley")
+        most = bits.n_rows if self._fills_cube else attribution.rows_at_once(weights.n_targets)
+        sums = np.zeros((weights.n_targets, *self.output_shape))
+        for start, chunk in bits.chunks(most):
+            values = np.abs(self._sums(chunk, weights))
+            w = np.ones(chunk.n_rows) if mass is None else mass[start : start + chunk.n_rows]
+            sums += np.tensordot(w, values, axes=1)
+        return sensitivity.over(sums, sums.sum(axis=0))
+
+    def top(self, k: int) -> list[tuple[int, ...]]:
+        """The k sets with the largest absolute share of the variance (in any output), largest first."""
+        size = np.abs(self.variance().share).reshape(len(self.family), -1).max(axis=1)
+        best = np.argsort(-size, kind="stable")[: as_count("k", k)]
+        return [self.family[int(j)] for j in best]
+
+    # -- for other packages ---------------------------------------------------------------------------------------
+
+    def to_shap(self, X: Any, outputs: npt.ArrayLike | None = None, *, groups: Grouping | None = "player") -> Any:
+        """Shapley values as a ``shap.Explanation``, ready for its plots.
+
+        With the model's ``outputs`` at the rows, the remainder is the last feature, so that the values add up to them.
+        Groups are shown by a code in ``data`` and a label in ``display_data``.
+        """
+        found, rows = self.explain(X, outputs, groups=groups), self._bits(X).to_rows()
+        out = interop.explanation(
+            found.values, found.base_value, rows, self._players(groups), self.feature_names, self.output_names
+        )
+        return out if outputs is None else interop.with_remainder(out, found)
+
+    def to_shap_interactions(self, X: Any, *, groups: Grouping | None = "player") -> Any:
+        """Interactions as a ``shap.Explanation``, for ``shap.summary_plot(e.values, e.data)`` and the like."""
+        values, rows = self.interactions(X, groups=groups), self._bits(X).to_rows()
+        return interop.explanation(
+            values, self.base_value, rows, self._players(groups), self.feature_names, self.output_names
+        )
+
+    def to_shapiq(self, x: Any, *, output: int | str | None = None, groups: Grouping | None = "player") -> Any:
+        """The components at one row as ``shapiq.InteractionValues`` with index "Moebius".
+
+        Of several functions, ``output`` says which (by index or name).
+        """
+        if groups == "sum":
+            raise ValueError("groups='sum': a game has groups as players or features as players; use 'player' or None")
+        row = [x] if not hasattr(x, "columns") and np.ndim(x) == 1 else x
+        components = self.components(row)
+        if len(components) != 1:
+            raise ValueError(f"x: expected one row, got {len(components)}; InteractionValues are of one row each")
+        values = components[0] if (o := self._output(output)) is None else components[0, :, o]
+        return interop.interaction_values(self.family, values, self._players(groups))
 
     # -- tables and words -----------------------------------------------------------------------------------------
 
@@ -333,24 +502,68 @@ class Decomposition:
     def _indices(self, subset: Iterable[int | str]) -> tuple[int, ...]:
         return feature_indices("subset", subset, self.feature_names)
 
-    def _rows(self, X: Any) -> BitRows:
+    def _players(self, grouping: Grouping | None) -> Players:
+        return Players.of(grouping, self.groups, self.feature_names)
+
+    def _output(self, output: int | str | None) -> int | None:
+        """The index of one of several outputs; None for a single one."""
+        if not self.output_shape:
+            if output is not None:
+                raise ValueError(f"output={output!r}: there is a single output; leave it out")
+            return None
+        names = self.output_names or tuple(map(str, range(self.output_shape[0])))
+        if isinstance(output, str) and output in names:
+            return names.index(output)
+        if isinstance(output, int | np.integer) and 0 <= output < len(names):
+            return int(output)
+        raise ValueError(f"output={output!r}: choose one of {', '.join(names)}, by name or index")
+
+    def _position(self, subset: Iterable[int | str]) -> int:
+        """Where a set is in the family; a KeyError says why it is not there and how to get it."""
+        s = as_subset(self._indices(subset), self.n_features)
+        try:
+            return self.family.index(s)
+        except KeyError as error:
+            raise KeyError(f"{self._label(s)}: {error.args[0]}; {self._why_absent(s)}") from None
+
+    def _why_absent(self, s: tuple[int, ...]) -> str:
+        try:
+            shattered = self.measure.is_shattered(s)
+        except ValueError:  # it was not counted
+            shattered = None
+        if shattered is False:
+            return f"not all of its {2 ** len(s)} combinations of values occur, so it has no component of its own"
+        if len(s) > self.order or self.engine == "regression":
+            return f"decompose with order={len(s)} or more, or a family that holds it, to get its component"
+        return "its component is zero"
+
+    def _rows_of_measure(self) -> tuple[BitMatrix, FloatArray | None]:
+        """The rows that the measure consists of and their masses."""
+        if self.rows is not None:
+            return self.rows.bits, self.rows.weights
+        try:
+            points, mass = self.measure.points()
+        except ValueError:
+            raise ValueError("X: this result keeps counts only, not rows; pass the rows to average over") from None
+        return BitMatrix.from_rows(points), mass
+
+    def _bits(self, X: Any) -> BitMatrix:
         """Rows of bits in the order of the features; the columns of a data frame are found by name, and encoded."""
         if self.encoding is not None and not isinstance(X, BitMatrix):
             X = self.encoding.transform(X)
-        if isinstance(X, BitMatrix):
-            return self._of_width(X.to_rows())
-        frame = data_frame(X)
+        frame = None if isinstance(X, BitMatrix) else data_frame(X)
         if frame is not None:
             missing = [name for name in self.feature_names if name not in frame.columns]
             if missing:
                 raise ValueError(f"X: no column {missing[0]!r}; expected the columns {', '.join(self.feature_names)}")
             X = frame.select(self.feature_names).to_native()
-        return self._of_width(as_bits(X, "X"))
+        bits = X if isinstance(X, BitMatrix) else BitMatrix.from_rows(X)
+        if bits.n_features != self.n_features:
+            raise ValueError(f"X: expected {self.n_features} features, got {bits.n_features} columns")
+        return bits
 
-    def _of_width(self, rows: BitRows) -> BitRows:
-        if rows.shape[1] != self.n_features:
-            raise ValueError(f"X: expected {self.n_features} features, got {rows.shape[1]} columns")
-        return rows
+    def _rows(self, X: Any) -> BitRows:
+        return self._bits(X).to_rows()
 
     def _cube_coefficients(self) -> FloatArray:
         """Coefficients of all sets, at their indicator vectors, shape ``(m, 2**d)``: zero outside the family."""

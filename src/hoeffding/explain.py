@@ -23,7 +23,7 @@ import numpy.typing as npt
 from hoeffding.bits import BitMatrix, WeightedRows, merge_rows
 from hoeffding.black_box import Values, evaluate
 from hoeffding.checks import as_count, as_order, as_weights
-from hoeffding.decomposition import Decomposition, Variance
+from hoeffding.decomposition import Decomposition
 from hoeffding.engines import sparse
 from hoeffding.engines.cube import transform, transform_plan
 from hoeffding.engines.parities import ClosureTooLargeError
@@ -34,6 +34,7 @@ from hoeffding.measure import Empirical
 from hoeffding.moments import Counted
 from hoeffding.names import Groups, as_feature_names, as_groups
 from hoeffding.progress import reporting
+from hoeffding.sensitivity import Variance
 from hoeffding.tables import Encoding
 from hoeffding.tree_bits import SumOfTables, column_names, read_polynomial, read_trees
 

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hoeffding.bits import BitMatrix, WeightedRows, merge_rows
 from hoeffding.checks import as_count, as_order, as_targets, as_weights
-from hoeffding.decomposition import Decomposition, Variance
+from hoeffding.decomposition import Decomposition
 from hoeffding.engines import matrix_free, solvers
 from hoeffding.engines.gram import Basis, System, monomial_gram, system_of
 from hoeffding.engines.matrix_free import Operator
@@ -33,6 +33,7 @@ from hoeffding.engines.solvers import Problem, Solution
 from hoeffding.machine import NEGLIGIBLE, available_memory, n_threads, readable_bytes
 from hoeffding.moments import Counted, Moments
 from hoeffding.progress import reporting, say
+from hoeffding.sensitivity import Variance
 from hoeffding.subsets import SubsetFamily, grow_candidates
 
 FloatArray = npt.NDArray[np.float64]

@@ -23,11 +23,11 @@ from hoeffding import _kernels
 from hoeffding._kernels.reference import parities, walsh_hadamard
 from hoeffding.bits import BitMatrix
 from hoeffding.components import Components, Weights
-from hoeffding.decomposition import Variance
 from hoeffding.engines.parities import closure, parity_coefficients
 from hoeffding.machine import n_threads, require_memory
 from hoeffding.moments import Counted, Moments
 from hoeffding.progress import say
+from hoeffding.sensitivity import Variance
 from hoeffding.subsets import IndexArray, SubsetFamily
 
 FloatArray = npt.NDArray[np.float64]
