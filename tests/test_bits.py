@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hoeffding.bits import as_bits, merge_rows, pack_columns
+from hoeffding.bits import BitMatrix, as_bits, merge_rows, pack_columns
 from strategies import bit_rows, random_rows, seeds
 
 AROUND_WORDS = [1, 7, 8, 9, 63, 64, 65, 127, 128, 129, 200]
@@ -55,8 +55,8 @@ def test_polars_frames_are_read(dtype):
         ([[0, 1], [1, 2]], ValueError, ["column 1 ", "such as 2", "threshold", "one-hot"]),
         ([[0, 1, -1], [1, 0, 3]], ValueError, ["column 2 ", "such as -1, 3"]),
         ([[0.0, 0.5]], ValueError, ["column 1 ", "such as 0.5"]),
-        ([[np.nan, 1.0]], ValueError, ["column 0 ", "such as nan"]),
-        ([[np.inf, 1.0]], ValueError, ["column 0 ", "such as inf"]),
+        ([[np.nan, 1.0]], ValueError, ["column 0 holds NaN", "fill in what is missing"]),
+        ([[np.inf, 1.0]], ValueError, ["column 0 holds infinity (inf)"]),
         ([[1 + 2**-52]], ValueError, ["column 0 ", "1.0000000000000002"]),
         ([0, 1], ValueError, ["shape (n, d)", "got shape (2,)"]),
         ([[[0, 1]]], ValueError, ["shape (n, d)", "got shape (1, 1, 2)"]),
@@ -161,3 +161,16 @@ def test_what_is_not_a_plain_table_says_how_to_make_it_one():
         as_bits(polars.LazyFrame({"a": [0]}), "X")
     with pytest.raises(ValueError, match="X: not an array of rows"):
         as_bits([[0], [0, 1]], "X")
+
+
+@given(rows=bit_rows(max_n=150, min_d=1, max_d=20), seed=seeds)
+def test_rows_are_taken_by_position_and_distinct_rows_found_without_unpacking_all(rows, seed):
+    rng, bits = np.random.default_rng(seed), BitMatrix.from_rows(rows)
+    at = rng.integers(0, len(rows), rng.integers(0, 200))
+    np.testing.assert_array_equal(bits.take(at).to_rows(), rows[at])
+    mask = rng.random(len(rows)) < 0.5
+    np.testing.assert_array_equal(bits.select(mask).to_rows(), rows[mask])
+    distinct, inverse = bits.distinct()
+    wanted, position = np.unique(rows, axis=0, return_inverse=True)
+    np.testing.assert_array_equal(distinct.to_rows(), wanted)
+    np.testing.assert_array_equal(inverse, position.ravel())

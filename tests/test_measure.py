@@ -566,7 +566,7 @@ REFUSED = {
     "weights, int64": (lambda: Empirical(ROWS, [HUGE, 1]), TypeError, "weights: dtype int64 holds numbers"),
     "weights, distinct": (lambda: Empirical(ROWS, [1, 1], distinct=True), ValueError, "weights: not possible with"),
     "rows, two": (lambda: Empirical([[0, 1], [2, 0]]), ValueError, "rows: column 0 holds values other than 0 and 1"),
-    "rows, NaN": (lambda: Empirical([[0, np.nan]]), ValueError, "rows: column 1 holds values other than"),
+    "rows, NaN": (lambda: Empirical([[0, np.nan]]), ValueError, "rows: column 1 holds NaN"),
     "rows, shape": (lambda: Empirical([0, 1]), ValueError, "rows: expected rows of bits, shape (n, d), got shape (2,)"),
     "rows, strings": (lambda: Empirical([["0", "1"]]), TypeError, "rows: expected booleans or the numbers 0 and 1"),
     "rows, none": (lambda: Empirical(np.zeros((0, 3))), ValueError, "rows: expected at least one row and one feature"),

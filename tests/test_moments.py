@@ -400,7 +400,7 @@ def with_value(a, at, value):
         (X, with_value(Y, 1, -np.inf), {}, "y: must be finite"),
         (X, Y[:4], {}, "y: expected one value per row, 5, got 4"),
         (X[:, 0], Y, {}, r"X: expected rows of bits, shape \(n, d\), got shape \(5,\)"),
-        (with_value(X, (2, 1), np.nan), Y, {}, "X: column 1 holds values other than 0 and 1"),
+        (with_value(X, (2, 1), np.nan), Y, {}, "X: column 1 holds NaN"),
         (X + 1, Y, {}, "X: column 0 holds values other than 0 and 1"),
         (X, Y, {"sample_weight": [1, 2]}, "sample_weight: expected one weight per row"),
         (X, Y, {"sample_weight": [1, 1, -1, 1, 1]}, r"sample_weight\[2\]=-1.0: weights must be finite and not neg"),

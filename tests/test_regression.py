@@ -21,8 +21,9 @@ from sklearn.preprocessing import Binarizer
 from sklearn.utils.estimator_checks import check_estimator
 
 import hoeffding
-from hoeffding import Empirical, HoeffdingRegressor
+from hoeffding import Empirical, HoeffdingRegressor, Moments, SubsetFamily
 from hoeffding.basis import gram_matrix
+from hoeffding.engines import low_order
 from oracles import cube_rows
 from strategies import EPS, all_subsets, bit_rows, random_rows, seeds, shattered_by_definition
 
@@ -82,8 +83,8 @@ def components(model, X):
 
 
 def force_route(monkeypatch, rows):
-    route = (rows, "rows: forced" if rows else "gram: forced")
-    monkeypatch.setattr(HoeffdingRegressor, "_choose_route", lambda self, r, ones: route)
+    route = low_order.Route(rows, "rows: forced" if rows else "gram: forced")
+    monkeypatch.setattr(low_order, "choose_route", lambda r, ones, direct: route)
 
 
 # -- scikit-learn -----------------------------------------------------------------------------------------------------
@@ -240,6 +241,34 @@ def test_components_add_up_to_the_prediction():
     np.testing.assert_allclose(model.decomposition_.components(X).sum(axis=1), model.predict(X), rtol=1e-13)
 
 
+def test_a_minimum_is_called_unique_only_where_it_is():
+    X, y = some_data(0)
+    equal = np.column_stack([X, X[:, 0]])
+    assert HoeffdingRegressor(1, 0.1).fit(equal, y).decomposition_.unique  # a quadratic penalty decides
+    assert HoeffdingRegressor(1, 0.01, 1.0).fit(X, y).decomposition_.unique
+    lasso = HoeffdingRegressor(1, 0.01, 1.0).fit(equal, y).decomposition_  # any split between the two will do
+    assert not lasso.unique and "not known to be the only minimum" in lasso.reason
+    least_squares = HoeffdingRegressor(1, 0).fit(equal, y).decomposition_
+    assert not least_squares.unique and "of least total variance" in least_squares.reason
+    noise = np.column_stack([X, np.random.default_rng(0).permutation(X[:, 0])])[:, [0, 1, 2, 5, 5]]
+    assert HoeffdingRegressor(1, 0.5, 1.0).fit(noise, y).decomposition_.unique  # equal columns, but none has a part
+
+
+@pytest.mark.parametrize("alpha", [0, 0.01])
+@pytest.mark.parametrize("scale", ["raw", "unit"])
+@pytest.mark.parametrize("m", range(1, 20))
+def test_a_psi_that_does_not_vary_has_no_coefficient(alpha, scale, m):
+    # Five cells, all even, of the same weight: psi of all four features is constant, up to rounding of either sign.
+    X = np.repeat([[1, 1, 0, 0], [0, 1, 1, 0], [1, 0, 1, 0], [0, 0, 0, 0], [1, 1, 1, 1]], m, axis=0)
+    rng = np.random.default_rng(m)
+    w, y = np.tile(rng.random(m), 5), rng.normal(size=5 * m)
+    model = HoeffdingRegressor(4, alpha, family="paper", scale=scale).fit(X, y, w)
+    assert model.decomposition_.coefficient((0, 1, 2, 3)) == 0
+    if alpha == 0:
+        means = np.repeat([np.average(part, weights=w[:m]) for part in np.split(y, 5)], m)
+        np.testing.assert_allclose(model.predict(X), means, rtol=0, atol=1e-12)
+
+
 # -- invariance -------------------------------------------------------------------------------------------------------
 
 
@@ -341,17 +370,89 @@ def test_fit_starts_anew_after_chunks_and_chunks_after_fit():
     X, y = some_data(0)
     model = HoeffdingRegressor(2, 0.01).partial_fit(X[:50], y[:50]).partial_fit(X[50:], y[50:])
     np.testing.assert_allclose(model.coef_, HoeffdingRegressor(2, 0.01).fit(X, y).coef_, rtol=0, atol=1e-2)
-    assert "chunks" in model.route_
+    assert "moments" in model.route_
     np.testing.assert_array_equal(
         model.fit(X[:50], y[:50]).coef_, HoeffdingRegressor(2, 0.01).fit(X[:50], y[:50]).coef_
     )
 
 
-@pytest.mark.parametrize("change", [{"distinct": True}, {"alpha": "cv"}])
+def test_chunks_after_a_fit_start_anew():
+    X, y = some_data(0)
+    model = HoeffdingRegressor(2, 0.01).partial_fit(X, y).fit(X, y).partial_fit(X[:50], y[:50])
+    np.testing.assert_array_equal(model.coef_, HoeffdingRegressor(2, 0.01).partial_fit(X[:50], y[:50]).coef_)
+
+
+@pytest.mark.parametrize("change", [{"distinct": True}, {"alpha": "cv"}, {"interactions": "heredity"}])
 def test_what_needs_rows_is_refused_in_chunks(change):
     X, y = some_data(0)
     with pytest.raises(ValueError, match="partial_fit keeps moments, not rows"):
         HoeffdingRegressor(**change).partial_fit(X, y)
+
+
+def chunks_of(X, y, n_chunks, order=2):
+    first, *others = np.array_split(np.arange(len(y)), n_chunks)
+    start = Moments.from_chunk(X[first], y[first], order=order)
+    return [start, *(Moments.from_chunk(X[at], y[at], like=start) for at in others)]
+
+
+@pytest.mark.parametrize("family", ["shattered", "paper", [(0, 1), (3,)]])
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_a_fit_to_moments_is_the_fit_to_their_rows(family, outputs):
+    X, y = some_data(3, d=6)
+    X[:, 5] = 1
+    y = y if outputs == 1 else np.stack([y, y**2, X[:, 0]], axis=1)
+    whole = HoeffdingRegressor(2, 0.01, family=family, **TIGHT).fit(X, y)
+    parts = chunks_of(X, y, 4, order=3)  # of a higher order than needed
+    for moments in (parts, sum(parts[1:], start=parts[0])):
+        model = HoeffdingRegressor(2, 0.01, family=family, **TIGHT).fit_moments(moments)
+        assert model.decomposition_.subsets == whole.decomposition_.subsets and model.constant_ == whole.constant_
+        assert_same_fit(model, whole, X, X, y)
+        assert model.predict(X).shape == y.shape and model.n_features_in_ == 6
+
+
+def test_moments_of_folds_cross_validate_as_the_rows_do():
+    X, y = some_data(14, n=200, noise=1.5)
+    folds = [np.arange(200) % 4 == k for k in range(4)]
+    start = Moments.from_chunk(X, y)  # all folds need one recoding and offset
+    parts = [Moments.from_chunk(X[at], y[at], like=start) for at in folds]
+    model = HoeffdingRegressor(2, "cv", tol=1e-10).fit_moments(parts)
+    by_rows = HoeffdingRegressor(2, "cv", cv=4, tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(model.cv_errors_, by_rows.cv_errors_, rtol=1e-9)
+    assert model.alpha_ == pytest.approx(by_rows.alpha_, rel=1e-12)
+
+
+def test_moments_may_have_names_and_forget_those_of_earlier_fits():
+    X, y = some_data(3)
+    moments = Moments.from_chunk(X, y)
+    model = HoeffdingRegressor(2, family=[("a", "c")]).fit_moments(moments, feature_names=list("abcde"))
+    assert model.decomposition_.feature_names == tuple("abcde") and (0, 2) in model.decomposition_.family
+    assert model.set_params(family="shattered").fit_moments(moments).decomposition_.feature_names[0] == "x0"
+    with pytest.raises(ValueError, match="feature_names: expected 5 different names, got 2"):
+        model.fit_moments(moments, feature_names=["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "moments", "message"),
+    [
+        (
+            {"order": 3},
+            {"order": 2},
+            "moments: of order 2, counts up to 4 features; order=3 needs counts of all sets up",
+        ),
+        ({}, {"order": 2, "count_order": 2}, "counts up to 2 features; order=2 needs counts of all sets up to 4"),
+        ({"alpha": "cv"}, {}, "moments: 1 given; give one or more, for alpha='cv' at least two"),
+        ({"distinct": True}, {}, "fit_moments keeps moments, not rows: distinct and heredity need fit"),
+        ({"interactions": "heredity"}, {}, "fit_moments keeps moments, not rows"),
+    ],
+)
+def test_moments_that_do_not_suffice_are_refused(parameters, moments, message):
+    X, y = some_data(3, d=7)
+    with pytest.raises(ValueError, match=message):
+        HoeffdingRegressor(**parameters).fit_moments(Moments.from_chunk(X, y, **moments))
+    with pytest.raises(ValueError, match="needs counts of all sets"):
+        HoeffdingRegressor().fit_moments(Moments.of_family(X, SubsetFamily.up_to_order(7, 4), y))
+    with pytest.raises(ValueError, match="moments: 0 given"):
+        HoeffdingRegressor().fit_moments([])
 
 
 # -- which sets, which rows, which penalty ----------------------------------------------------------------------------
@@ -402,6 +503,46 @@ def test_a_list_of_sets_is_closed_downwards_and_says_so():
     assert closed.added_ == 0 and len(closed.coef_) == 3
 
 
+def test_the_result_says_which_sets_were_chosen():
+    X, y = some_data(7)
+    X[:, 3] = 1
+
+    def reason(**given_parameters):
+        return HoeffdingRegressor(2, **given_parameters).fit(X, y).decomposition_.reason
+
+    assert "shattered sets" in reason() and "all sets" in reason(family="paper")
+    assert "2 sets given, 4 added to close them downwards, alpha" in reason(family=[(0, 1), (1, 2)])
+    assert "2 sets given, 3 added to close them downwards, 2 with constant features left out" in reason(
+        family=[(0, 3), (1,)]
+    )
+    assert "sets by heredity" in reason(interactions="heredity")
+
+
+@pytest.mark.parametrize("family", ["paper", [(0, 5), (5,)]])
+def test_no_set_has_a_constant_feature(family):
+    X, y = some_data(7)
+    X = np.column_stack([X, np.ones(len(X), np.uint8)])
+    model = HoeffdingRegressor(2, 0.01, family=family).fit(X, y)
+    assert model.constant_ == [5] and not any(5 in s for s in model.decomposition_.subsets)
+
+
+@pytest.mark.parametrize(
+    ("family", "kind", "message"),
+    [
+        (["a", "b"], TypeError, r"family='a': give a sequence of names or indices, such as \['a'\]"),
+        ([0, 1], TypeError, "family=0: give a sequence of names or indices"),
+        ([("a", "z")], KeyError, "feature 'z' is unknown; the features are a, b, c, d, e"),
+        (3, ValueError, "family=3: must be 'shattered', 'paper', or a list of sets"),
+        ([(0, 9)], IndexError, "feature 9 is out of range, there are 5 features"),
+    ],
+)
+def test_a_list_that_holds_no_sets_is_refused(family, kind, message):
+    pandas = pytest.importorskip("pandas")
+    X, y = some_data(7)
+    with pytest.raises(kind, match=message):
+        HoeffdingRegressor(2, family=family).fit(pandas.DataFrame(X, columns=list("abcde")), y)
+
+
 def test_a_list_of_sets_may_use_names():
     pandas = pytest.importorskip("pandas")
     X, y = some_data(7)
@@ -409,6 +550,8 @@ def test_a_list_of_sets_may_use_names():
     model = HoeffdingRegressor(2, 0.01, family=[("a", "e"), (1,)]).fit(frame, y)
     assert model.decomposition_.subsets == [(), (0,), (1,), (4,), (0, 4)]
     assert model.decomposition_.coefficient(["e", "a"]) == model.coef_[-1]
+    unnamed = HoeffdingRegressor(2, 0.01, family=[("x0", "x4"), (1,)]).fit(X, y)
+    assert unnamed.decomposition_.subsets == model.decomposition_.subsets
 
 
 # -- interactions by heredity -----------------------------------------------------------------------------------------
@@ -495,6 +638,23 @@ def test_no_fit_has_more_components_than_its_budget(seed, room):
     assert model.decomposition_.family.is_closed()
 
 
+@pytest.mark.parametrize("max_sets", [1, 3])
+def test_a_budget_below_the_number_of_features_keeps_those_that_correlate_most(max_sets):
+    X, y = with_interactions(1)
+    model, _ = by_heredity(2, 0.01, X, y, max_sets=max_sets)
+    rest = y - y.mean()
+    score = {s: abs(psi_of(X, s) @ rest) / np.linalg.norm(psi_of(X, s)) for s in shattered_by_definition(X, 1)[1:]}
+    best = sorted(sorted(score, key=lambda s: -score[s])[:max_sets])
+    assert model.decomposition_.subsets == [(), *best]
+    assert model.constant_ == np.flatnonzero(np.ptp(X, axis=0) == 0).tolist()  # and not those without a component
+
+
+def test_heredity_without_anything_to_try_is_the_mean():
+    X, y = np.repeat([[1, 0, 1]], 7, axis=0), np.arange(7.0)
+    model, _ = by_heredity(2, 0.1, X, y)
+    assert model.decomposition_.subsets == [()] and model.intercept_ == 3.0
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
@@ -560,6 +720,22 @@ def test_sparse_rows_are_never_made_dense(monkeypatch, container, dtype):
     np.testing.assert_array_equal(model.predict(given_rows), dense.predict(X))
 
 
+@pytest.mark.parametrize("threshold", [-1.5, -0.5, 0.0, 1.5])
+def test_sparse_numbers_are_compared_with_a_threshold_of_either_sign(monkeypatch, threshold):
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(-2, 3, (60, 4)) * (rng.random((60, 4)) < 0.5)
+    y = rng.normal(size=60)
+    dense = HoeffdingRegressor(2, 0.01, binarize=threshold).fit(numbers, y)
+    compared = HoeffdingRegressor(2, 0.01).fit(numbers > threshold, y)
+    given_rows = sparse.csr_array(numbers.astype(float))
+    for method in ("toarray", "todense"):
+        monkeypatch.setattr(sparse.csc_array, method, lambda self, *args, **kwargs: pytest.fail("made dense"))
+    by_sparse = HoeffdingRegressor(2, 0.01, binarize=threshold).fit(given_rows, y)
+    for model in (dense, by_sparse):
+        np.testing.assert_array_equal(model.coef_, compared.coef_)
+    np.testing.assert_array_equal(by_sparse.predict(given_rows), dense.predict(numbers))
+
+
 def test_numbers_are_compared_with_a_threshold():
     X, y = some_data(11)
     numbers = np.where(X == 1, 7.5, -2.0)
@@ -617,6 +793,33 @@ def test_cross_validation_picks_what_refitting_by_hand_picks(scale, l1_ratio):
     np.testing.assert_allclose(model.cv_errors_, errors, rtol=20 * np.sqrt(2e-10))
     assert model.alpha_ == model.alphas_[np.argmin(errors)]
     assert np.argmin(errors) > 0, "the data have something to find"
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        ([], "cv: holds no folds"),
+        ([([0, 1], [500])], "cv: a fold must be a list of row indices between 0 and 119"),
+        ([([0, 1], [])], "cv: a fold must be a list of row indices"),
+        ([([0, 1], np.ones(120, bool))], "cv: a fold must be a list of row indices"),
+        ("kfold", "cv='kfold': must be a number of folds, a splitter"),
+        (2.5, "cv=2.5: must be a number of folds"),
+        (True, "cv=True: expected an integer"),
+    ],
+)
+def test_folds_that_are_none_are_refused(cv, message):
+    with pytest.raises(ValueError, match=message):
+        HoeffdingRegressor(2, "cv", cv=cv).fit(X, Y)
+
+
+def test_row_indices_do_not_go_with_merged_rows_but_numbers_of_folds_do():
+    rows, y = np.repeat(X[:40], 3, axis=0), np.repeat(Y[:40], 3)
+    with pytest.raises(ValueError, match="cv: row indices do not go with distinct=True"):
+        HoeffdingRegressor(2, "cv", distinct=True, cv=[([0, 1], [2])]).fit(rows, y)
+    merged, inverse = np.unique(rows, axis=0, return_inverse=True)
+    mean = np.bincount(inverse.ravel(), y) / np.bincount(inverse.ravel())
+    one = HoeffdingRegressor(2, "cv", distinct=True, cv=4).fit(rows, y)
+    np.testing.assert_allclose(one.cv_errors_, HoeffdingRegressor(2, "cv", cv=4).fit(merged, mean).cv_errors_)
 
 
 def test_folds_may_be_given():
@@ -710,7 +913,7 @@ HALF[3, 2], MISSING[3, 2], Y_MISSING[3] = 0.5, np.nan, np.nan
     ("parameters", "rows", "message"),
     [
         ({}, (HALF, Y), r"X: column 2 holds values other than 0 and 1 \(such as 0\.5\)"),
-        ({}, (MISSING, Y), "Input X contains NaN"),
+        ({}, (MISSING, Y), "X: column 2 holds NaN; drop these rows, or fill in what is missing"),
         ({}, (X, Y_MISSING), "Input y contains NaN"),
         ({}, (X[:0], Y[:0]), r"0 sample\(s\)"),
         ({}, (X[:, :0], Y), r"0 feature\(s\)"),
@@ -723,15 +926,22 @@ HALF[3, 2], MISSING[3, 2], Y_MISSING[3] = 0.5, np.nan, np.nan
         ({"alpha": np.nan}, (X, Y), "alpha=nan: must be a finite number"),
         ({"alpha": "best"}, (X, Y), "alpha='best': must be a finite number, at least 0, or 'cv'"),
         ({"l1_ratio": 1.5}, (X, Y), "l1_ratio=1.5: must lie between 0 and 1"),
-        ({"order": 0}, (X, Y), "order=0: must be an integer, at least 1"),
-        ({"order": 1.5}, (X, Y), "order=1.5: must be an integer"),
-        ({"min_count": 0}, (X, Y), "min_count=0: must be an integer, at least 1"),
-        ({"max_iter": 0}, (X, Y), "max_iter=0: must be an integer, at least 1"),
-        ({"cv": 1, "alpha": "cv"}, (X, Y), "cv=1: must be an integer, at least 2"),
+        ({"order": 0}, (X, Y), "order=0: expected an integer, at least 1"),
+        ({"order": 1.5}, (X, Y), "order=1.5: expected an integer"),
+        ({"min_count": 0}, (X, Y), "min_count=0: expected an integer, at least 1"),
+        ({"max_iter": 0}, (X, Y), "max_iter=0: expected an integer, at least 1"),
+        ({"cv": 1, "alpha": "cv"}, (X, Y), "cv=1: expected an integer, at least 2"),
         ({"cv": 121, "alpha": "cv"}, (X, Y), "cv=121: more folds than rows, of which there are 120"),
         ({"tol": -1.0}, (X, Y), r"tol=-1\.0: must be a finite number, at least 0"),
         ({"family": "all"}, (X, Y), "family='all': must be 'shattered', 'paper', or a list of sets"),
         ({"family": [(0, 1, 2)]}, (X, Y), "family: has a set of 3 features, order=2 allows 2"),
+        ({"l1_ratio": "half"}, (X, Y), "l1_ratio='half': must lie between 0 and 1"),
+        ({"binarize": np.nan}, (X, Y), "binarize=nan: must be a finite number, or None"),
+        ({"binarize": 0.5}, (MISSING, Y), "X: column 2 holds NaN"),
+        ({"binarize": 0.5}, (sparse.csr_array(MISSING), Y), "X: column 2 holds NaN"),
+        ({"binarize": 0.5}, (np.where(X == 1, -np.inf, 0.0), Y), r"X: column 0 holds minus infinity \(-inf\)"),
+        ({}, (X, Y * 1e200), r"y: values differ by .e\+200, but squares are summed: scale y"),
+        ({}, (X, Y * 1e-200), "y: values differ by .e-200, but squares are summed: scale y"),
         ({"scale": "log"}, (X, Y), "scale='log': must be one of 'raw', 'unit'"),
         ({"unseen": "mean"}, (X, Y), "unseen='mean': must be one of 'zero', 'nan', 'error'"),
         ({"n_jobs": 0}, (X, Y), "n_jobs=0: give 1 to 1024 threads"),
@@ -740,6 +950,23 @@ HALF[3, 2], MISSING[3, 2], Y_MISSING[3] = 0.5, np.nan, np.nan
 def test_bad_input_is_refused_by_name(parameters, rows, message):
     with pytest.raises(ValueError, match=message):
         HoeffdingRegressor(**parameters).fit(*rows)
+
+
+def test_real_weights_that_sums_cannot_resolve_are_refused():
+    rows, y = np.array([[0], [0], [1]]), np.arange(3.0)
+    with pytest.raises(ValueError, match="sample_weight: some combination of values has 5e-21 of all weight"):
+        HoeffdingRegressor(1).fit(rows, y, [1.0, 0.5, 1e-20 * 0.75])
+    assert HoeffdingRegressor(1, 0).fit(rows, y, [1.0, 0.5, 1e-9]).predict([[1]]) == pytest.approx(2, rel=1e-5)
+
+
+def test_frames_of_words_and_frames_without_rows_are_refused():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    with pytest.raises(ValueError, match="X: column 'b' holds String, not bits; encode categories one-hot"):
+        HoeffdingRegressor().fit(pandas.DataFrame({"a": [0, 1], "b": ["u", "v"]}), [1.0, 2.0])
+    with pytest.raises(TypeError, match=r"X: a lazy frame holds no rows yet; pass X\.collect\(\)"):
+        HoeffdingRegressor().fit(polars.LazyFrame({"a": [0, 1]}), [1.0, 2.0])
+    with pytest.raises(TypeError, match="X: masked arrays are not supported"):
+        HoeffdingRegressor().fit(np.ma.masked_equal([[0], [1]], 1), [1.0, 2.0])
 
 
 def test_prediction_needs_a_fit_and_the_same_columns():

@@ -25,6 +25,7 @@ def data_frame(X: Any) -> Any:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
+BLOCK_BYTES = 2**24  # of unpacked columns at a time
 THRESHOLD = "compare it with a threshold"  # the way out for a column of numbers
 
 
@@ -52,16 +53,46 @@ def as_bits(X: Any, name: str, labels: Sequence[str] = (), way_out: str = THRESH
 
 def _refuse_column(name: str, column: int, labels: Sequence[str], found: str, way_out: str) -> None:
     label = repr(labels[column]) if len(labels) else column
+    if found in ("nan", "inf", "-inf"):
+        words = {"nan": "NaN", "inf": "infinity (inf)", "-inf": "minus infinity (-inf)"}[found]
+        raise ValueError(f"{name}: column {label} holds {words}; drop these rows, or fill in what is missing")
     raise ValueError(
         f"{name}: column {label} holds values other than 0 and 1 (such as {found}); {way_out}, or encode it one-hot"
     )
 
 
+def _first(X: Any, wrong: npt.NDArray[np.bool_]) -> tuple[int, Any]:
+    """The column and value of the first entry marked: of an array, or of the data of a csc matrix."""
+    if hasattr(X, "tocsc"):
+        at = int(np.flatnonzero(wrong)[0])
+        return int(np.searchsorted(X.indptr, at, side="right")) - 1, X.data[at]
+    column = int(np.flatnonzero(wrong.any(axis=0))[0])
+    return column, X[wrong[:, column], column][0]
+
+
+def refuse_columns(X: Any, name: str) -> None:
+    """Refuse masks, lazy frames, and data frames with columns that are neither numbers nor booleans."""
+    import narwhals as nw
+
+    refuse_masked(name, X)
+    _refuse_lazy(name, X)
+    frame = data_frame(X)
+    if frame is None:
+        return
+    for column, dtype in frame.schema.items():
+        if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Object)):
+            raise ValueError(f"{name}: column {column!r} holds {dtype}, not bits; encode categories one-hot")
+
+
+def _refuse_lazy(name: str, X: Any) -> None:
+    if hasattr(X, "collect"):
+        raise TypeError(f"{name}: a lazy frame holds no rows yet; pass X.collect()")
+
+
 def _as_array(X: Any, name: str) -> npt.NDArray[Any]:
     if hasattr(X, "tocsc"):
         raise TypeError(f"{name}: sparse matrices are not read here; pass X.toarray()")
-    if hasattr(X, "collect"):
-        raise TypeError(f"{name}: a lazy frame holds no rows yet; pass X.collect()")
+    _refuse_lazy(name, X)
     try:
         return np.asarray(X)
     except ValueError as error:
@@ -132,15 +163,29 @@ class BitMatrix:
         return cls(pack_columns(bits), len(bits))
 
     @classmethod
+    def above(cls, X: Any, threshold: float, name: str = "X", labels: Sequence[str] = ()) -> BitMatrix:
+        """Whether finite numbers exceed a threshold, for an array or a scipy sparse matrix (never made dense)."""
+        sparse = hasattr(X, "tocsc")
+        X = X.tocsc() if sparse else np.asarray(X)
+        wrong = ~np.isfinite(X.data if sparse else X)
+        if wrong.any():
+            column, value = _first(X, wrong)
+            _refuse_column(name, column, labels, str(value), THRESHOLD)
+        if sparse and threshold < 0:  # all zeros are above: list the others
+            below = cls.from_rows(threshold >= X, name, labels)
+            return below.recoded(np.ones(below.n_features, np.bool_))
+        return cls.from_rows(threshold < X, name, labels)
+
+    @classmethod
     def _from_sparse(cls, X: Any, name: str, labels: Sequence[str], way_out: str) -> BitMatrix:
         if X.dtype.kind not in "buif":
             raise TypeError(f"{name}: expected booleans or the numbers 0 and 1, got dtype {X.dtype}")
         X.sum_duplicates()
         X.eliminate_zeros()
-        wrong = np.flatnonzero(X.data != 1)
-        if wrong.size:
-            column = int(np.searchsorted(X.indptr, wrong[0], side="right")) - 1
-            _refuse_column(name, column, labels, str(X.data[wrong[0]]), way_out)
+        wrong = X.data != 1
+        if wrong.any():
+            column, value = _first(X, wrong)
+            _refuse_column(name, column, labels, str(value), way_out)
         n, d = X.shape
         columns = np.zeros((d, max(-(-n // 64), 1)), np.uint64)
         rows = X.indices.astype(np.uint64)
@@ -192,15 +237,41 @@ class BitMatrix:
             columns = np.ascontiguousarray(self.columns[:, a : a + step])
             yield 64 * a, BitMatrix(columns, min(64 * step, self.n_rows - 64 * a))
 
+    def take(self, at: npt.NDArray[np.integer]) -> BitMatrix:
+        """The rows at these positions, shape ``(n,)``."""
+        out = np.zeros((self.n_features, max(-(-len(at) // 64), 1) * 8), np.uint8)
+        for columns, taken in zip(self._column_blocks(self.columns), self._column_blocks(out), strict=True):
+            bits = self._unpacked(columns)[:, at]
+            taken[:, : -(-len(at) // 8)] = np.packbits(bits, axis=1, bitorder="little")
+        return BitMatrix(out.view("<u8").astype(np.uint64, copy=False), len(at))
+
     def select(self, mask: npt.NDArray[np.bool_]) -> BitMatrix:
         """The rows marked in ``mask``, shape ``(n_rows,)``."""
-        return BitMatrix(pack_columns(self.to_rows()[mask]), int(mask.sum()))
+        return self.take(np.flatnonzero(mask))
+
+    def distinct(self) -> tuple[BitMatrix, npt.NDArray[np.intp]]:
+        """The distinct rows in lexicographic order, and for each row given the position of its distinct row."""
+        if self.n_features == 0:
+            return self.take(np.arange(min(self.n_rows, 1))), np.zeros(self.n_rows, np.intp)
+        keys = np.empty((self.n_rows, -(-self.n_features // 8)), np.uint8)
+        for byte in range(keys.shape[1]):
+            bits = self._unpacked(self.columns[8 * byte : 8 * byte + 8])
+            keys[:, byte] = np.packbits(bits, axis=0)[0]
+        _, first, inverse = np.unique(keys.view(f"V{keys.shape[1]}").ravel(), return_index=True, return_inverse=True)
+        return self.take(first), inverse.ravel()
+
+    def _column_blocks(self, columns: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+        """Columns, a few at a time, so that their rows can be bytes for a moment."""
+        block = max(1, BLOCK_BYTES // max(self.n_rows, 1))
+        return [columns[a : a + block] for a in range(0, len(columns), block)]
+
+    def _unpacked(self, columns: npt.NDArray[np.uint64]) -> BitRows:
+        words = columns.astype("<u8", copy=False)
+        return np.unpackbits(words.view(np.uint8), axis=1, bitorder="little", count=self.n_rows)
 
     def to_rows(self) -> BitRows:
         """The rows as an array of shape ``(n_rows, d)``, uint8."""
-        words = self.columns.astype("<u8", copy=False)
-        bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little", count=self.n_rows)
-        return np.ascontiguousarray(bits.T)
+        return np.ascontiguousarray(self._unpacked(self.columns).T)
 
     def __str__(self) -> str:
         return "\n".join("".join(".1"[bit] for bit in row) for row in self.to_rows().tolist())

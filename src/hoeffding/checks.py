@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -36,7 +38,7 @@ def refuse_masked(name: str, a: object) -> None:
         raise TypeError(f"{name}: masked arrays are not supported; fill or drop what is masked first")
 
 
-def as_count(name: str, n: int, least: int = 0) -> int:
+def as_count(name: str, n: int | np.integer[Any], least: int = 0) -> int:
     """Read an integer that is at least ``least``; booleans are not integers here."""
     if isinstance(n, bool | np.bool_) or not isinstance(n, int | np.integer) or n < least:
         raise ValueError(f"{name}={n!r}: expected an integer, at least {least}")

@@ -29,6 +29,8 @@ from hoeffding.subsets import SubsetFamily
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
+CONSTANT = 1e-13  # a psi_S whose variance is less, in units of its mean square, is constant but for rounding
+
 
 @dataclass(frozen=True, eq=False)
 class Basis:
@@ -103,8 +105,9 @@ class System:
     ----------
     G : (r, r), m : (r, n_targets), yy : (n_targets,)
         Without the empty set, whose coefficient is the intercept.
-    mean : (r,)
-        The mean of each psi_S; zero if S is shattered.
+    mean, norm2 : (r,)
+        The mean and the variance of each psi_S; the mean is zero if S is shattered. A psi_S that does not vary has
+        zeros in G and m.
     y_mean : (n_targets,)
     """
 
@@ -112,6 +115,7 @@ class System:
     m: FloatArray
     yy: FloatArray
     mean: FloatArray
+    norm2: FloatArray
     y_mean: FloatArray
 
     @classmethod
@@ -124,6 +128,7 @@ class System:
         G = np.ascontiguousarray(G[1:, 1:])
         if rest.mean.any():
             G -= np.outer(rest.mean, rest.mean)
+            G[rest.norm2 == 0] = G[:, rest.norm2 == 0] = 0.0
         return replace(rest, G=G)
 
 
@@ -135,10 +140,14 @@ def system_of(moments: Moments, basis: Basis) -> System:
     for size, table in enumerate(basis.tables[1:], start=1):
         a, b = basis.family.starts[size] - 1, basis.family.starts[size + 1] - 1
         mean[a:b][~np.isnan(table).any(axis=1)] = 0.0  # shattered: exactly
+    norm2 = basis.norms2()
+    variance = norm2 - mean**2
+    variance[variance <= CONSTANT * norm2] = 0.0
     centre = Zy[0]
     m = np.asarray(basis.A_T @ Zy)[1:] - mean[:, None] * centre
+    m[variance == 0] = 0.0
     yy = np.maximum(moments.squares / total - centre**2, 0.0)
-    return System(np.zeros((0, 0)), m, yy, mean, moments.offset + centre)
+    return System(np.zeros((0, 0)), m, yy, mean, variance, moments.offset + centre)
 
 
 def monomial_gram(moments: Moments, monomials: SubsetFamily, n_jobs: int) -> FloatArray:

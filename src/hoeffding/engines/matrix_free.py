@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from hoeffding.bits import BitMatrix
 from hoeffding.engines import solvers
-from hoeffding.engines.gram import Basis, system_of
+from hoeffding.engines.gram import Basis, System
 from hoeffding.engines.solvers import Solution
 from hoeffding.machine import require_memory
 from hoeffding.moments import Moments
@@ -46,10 +46,10 @@ class Operator:
 
     @classmethod
     def build(
-        cls, bits: BitMatrix, weights: FloatArray | None, moments: Moments, basis: Basis, threads: int
+        cls, bits: BitMatrix, weights: FloatArray | None, moments: Moments, basis: Basis, system: System, threads: int
     ) -> Operator:
         """List the ones of Z from bit-packed rows (in the features' own coding)."""
-        from scipy.sparse import csc_array
+        from scipy.sparse import csc_array, diags_array
 
         recoded = bits.recoded(moments.flip)
         counts = [recoded.count(level) for level in basis.monomials.levels]
@@ -62,7 +62,9 @@ class Operator:
         starts = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
         Z = csc_array((np.ones(len(rows)), rows, starts), shape=(bits.n_rows, len(basis.monomials)))
         w = np.ones(bits.n_rows) if weights is None else weights
-        return cls(Z, basis.A[:, 1:], system_of(moments, basis).mean, w / w.sum())
+        varies = np.where(system.norm2 > 0, 1.0, 0.0)  # what does not vary has products of exactly zero
+        A = basis.A[:, 1:] if varies.all() else basis.A[:, 1:] @ diags_array(varies)
+        return cls(Z, A, system.mean * varies, w / w.sum())
 
     def values(self, b: FloatArray) -> FloatArray:
         """``Psi b``, centred, at the rows."""

@@ -4,16 +4,16 @@ r"""The regression engine: any black box, order at most k, penalised least squar
     + \alpha \bigl(\lambda \|\beta\|_1 + \tfrac{1-\lambda}{2} \|\beta\|_2^2\bigr)
 
 over the sets of at most k features, the coefficient of the empty set not penalised. The rows are bit-packed and
-counted; no design matrix is made. Then one of two routes, whose results agree: the Gram matrix from the counts
-(:mod:`~hoeffding.engines.gram`), or sparse products with the rows (:mod:`~hoeffding.engines.matrix_free`) if these are
-cheaper or the matrix would not fit.
+counted; no design matrix is made. :mod:`~hoeffding.engines.low_order` fits a given family of sets; which sets, and how
+strong the penalty, may be chosen by :mod:`~hoeffding.engines.heredity` and
+:mod:`~hoeffding.engines.cross_validation`.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from math import comb
 from typing import Any, Literal, Self
 
@@ -23,48 +23,23 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hoeffding.bits import BitMatrix, WeightedRows, merge_rows
-from hoeffding.checks import as_count, as_order, as_targets, as_weights
+from hoeffding.bits import BitMatrix, WeightedRows, refuse_columns
+from hoeffding.checks import as_count, as_targets, as_weights, refuse_masked
 from hoeffding.decomposition import Decomposition
-from hoeffding.engines import matrix_free, solvers
-from hoeffding.engines.gram import Basis, System, monomial_gram, system_of
-from hoeffding.engines.matrix_free import Operator
-from hoeffding.engines.solvers import Problem, Solution
-from hoeffding.machine import NEGLIGIBLE, available_memory, n_threads, readable_bytes
+from hoeffding.engines import cross_validation, heredity, low_order
+from hoeffding.engines.low_order import Fit, Rows, Settings
 from hoeffding.moments import Counted, Moments
+from hoeffding.names import as_feature_names, feature_indices
 from hoeffding.progress import reporting, say
 from hoeffding.sensitivity import Variance
-from hoeffding.subsets import SubsetFamily, grow_candidates
+from hoeffding.subsets import SubsetFamily, index_dtype
 
 FloatArray = npt.NDArray[np.float64]
 
-GRAM_MATRICES = 4  # of r x r numbers, held at the same time by the Gram route
 FEW_SETS = 200_000  # so many sets are counted at once, more only if the Gram route is taken
-N_ALPHAS = 30
-ALPHA_RANGE = 1e-4  # the smallest alpha tried by cross-validation, over the one that sets all coefficients to zero
-
-
-@dataclass(frozen=True, eq=False)
-class Penalty:
-    """The elastic net on raw coefficients, or on those of unit-variance components."""
-
-    alpha: float
-    l1_ratio: float
-    scale: Literal["raw", "unit"]
-
-    def of(self, norm2: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The absolute and the quadratic penalty of each coefficient, from the squared norms of psi."""
-        unit = np.ones_like(norm2) if self.scale == "raw" else norm2
-        return self.alpha * self.l1_ratio * np.sqrt(unit), self.alpha * (1 - self.l1_ratio) * unit
-
-
-@dataclass(frozen=True, eq=False)
-class Residual:
-    """What a fit leaves of the targets, shape ``(n_rows, m)``, at the rows it was fitted to."""
-
-    bits: BitMatrix
-    weights: FloatArray | None
-    values: FloatArray
+SPREAD = (1e-140, 1e140)  # of targets whose squares are summed
+# For scikit-learn; what the values are is checked when they are packed, which says the column.
+READING: dict[str, Any] = {"dtype": "numeric", "accept_sparse": ("csr", "csc"), "ensure_all_finite": False}
 
 
 class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -73,7 +48,7 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
     Parameters
     ----------
     order : int
-        k, the largest number of features in a component.
+        k, the largest number of features in a component. With fewer features than that, all sets of them.
     alpha : float or "cv"
         Strength of the penalty, as in scikit-learn's ElasticNet; 0 is least squares (of least total variance if it
         is not unique); "cv" chooses it by cross-validation over folds of the moments.
@@ -81,7 +56,7 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         The share of the absolute penalty.
     family : "shattered", "paper", or a list of sets
         The sets that may have a component: those of which every cell is observed, or every set up to the order, or
-        those given by indices or names (with all their subsets).
+        those given by indices or names (with all their subsets). No set has a constant feature.
     distinct : bool
         Merge equal rows (y is averaged) and give every distinct row the same weight.
     interactions : "all" or "heredity"
@@ -89,8 +64,8 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         the order before (strong heredity; the penalty must have an absolute part). For orders at which all sets
         would be too many.
     max_sets : int, optional
-        With heredity, the largest number of components; of too many candidates those are taken that the residual
-        correlates with most.
+        With heredity, the largest number of components (the mean does not count); of too many candidates those are
+        taken that the residual correlates with most.
     min_count : int
         Cells with fewer rows count as not observed when sets are judged.
     scale : "raw" or "unit"
@@ -116,6 +91,8 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
     alpha_, objective_, dual_gap_, n_iter_, fidelity_ : of the fit (the worst over the outputs)
     route_ : str
         ``"gram"`` or ``"rows"``, with the reason.
+    alphas_, cv_errors_ : arrays
+        With ``alpha="cv"``: the values tried, and their mean squared errors on rows left out.
     constant_ : list of int
         Features that are constant in the data; they are in no component.
     added_ : int
@@ -175,8 +152,8 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         tags.regressor_tags.poor_score = True  # numbers that are binarised at a threshold lose most of what they say
         return tags
 
+    feature_names_in_: Any  # as scikit-learn sets it, if X has names
     decomposition_: Decomposition
-    _moments: Moments  # of the chunks seen by partial_fit
 
     # -- fitting --------------------------------------------------------------------------------------------------
 
@@ -186,291 +163,215 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         ``X`` is an array, a data frame, a scipy sparse matrix (never made dense) of zeros and ones, or a BitMatrix.
         """
         self._check_parameters()
-        bits, targets, weights = self._read(X, y, sample_weight, reset=True)
+        rows = self._read(X, y, sample_weight, reset=True)
+        self._moments: Moments | None = None
         with reporting():
-            self._fit_rows(bits, targets, weights)
-        self.decomposition_ = replace(self.decomposition_, rows=WeightedRows(bits, weights))
+            self._fit_rows(rows)
+        self.decomposition_ = replace(self.decomposition_, rows=WeightedRows(rows.bits, rows.weights))
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Add a chunk of rows to those seen so far and fit to all; only their moments are kept."""
+        """Add a chunk of rows to those seen so far and fit to all; only their moments are kept.
+
+        The counts are exact: it does not matter how rows are cut into chunks. Every call solves the problem; to solve
+        it only once, add up :class:`~hoeffding.Moments` and call :meth:`fit_moments`.
+        """
         self._check_parameters()
-        if self.distinct or self.alpha == "cv" or self.interactions != "all":
-            raise ValueError("partial_fit keeps moments, not rows: distinct, alpha='cv' and heredity need fit")
-        first = not hasattr(self, "_moments")
-        bits, targets, weights = self._read(X, y, sample_weight, reset=first)
-        order = min(self.order, bits.n_features)
-        like = None if first else self._moments
-        chunk = Moments.from_chunk(bits, targets, weights, order=order, like=like, n_jobs=self.n_jobs)
-        self._moments = chunk if first else self._moments + chunk
-        family = self._family(self._moments)
-        self.route_ = "gram: moments of chunks"
-        self._solve_gram(self._moments, family)
-        return self
+        self._need_rows_for("partial_fit", cv=True)
+        before: Moments | None = getattr(self, "_moments", None)
+        rows = self._read(X, y, sample_weight, reset=before is None)
+        order = min(self.order, rows.bits.n_features)
+        chunk = Moments.from_chunk(rows.bits, rows.targets, rows.weights, order=order, like=before, n_jobs=self.n_jobs)
+        self._moments = chunk if before is None else before + chunk
+        with reporting():
+            return self._fit_moments(self._moments, [])
 
-    def _fit_rows(self, bits: BitMatrix, targets: FloatArray, weights: FloatArray | None) -> Self:
-        order = min(self.order, bits.n_features)
-        if self.interactions == "heredity":
-            return self._fit_heredity(bits, targets, weights, order)
-        few = sum(comb(bits.n_features, s) for s in range(2 * order + 1)) <= FEW_SETS
-        say(f"Counting sets of up to {2 * order if few else order} of {bits.n_features} bits")
-        low = Moments.from_chunk(
-            bits, targets, weights, order=order, count_order=None if few else order, n_jobs=self.n_jobs
-        )
-        family = self._family(low)
-        ones = int(low.counts[: len(low.low)].sum()) if weights is None else bits.n_rows * len(family)
-        use_rows, self.route_ = self._choose_route(len(family), ones)
-        if use_rows and self.alpha != "cv":
-            self._solve_rows(bits, weights, targets, low, family)
-            return self
-        moments = low
-        if low.count_order < min(2 * order, bits.n_features):
-            say(f"Counting sets of up to {2 * order} of {bits.n_features} bits")
-            moments = Moments.from_chunk(bits, targets, weights, order=order, n_jobs=self.n_jobs)
-        alpha = self._choose_alpha(bits, targets, weights, moments, family) if self.alpha == "cv" else self.alpha
-        self._solve_gram(moments, family, alpha)
-        return self
+    def fit_moments(self, moments: Moments | Sequence[Moments], feature_names: Sequence[str] | None = None) -> Self:
+        """Fit to rows that are known through their moments, such as sums over chunks or over machines.
 
-    def _fit_heredity(self, bits: BitMatrix, targets: FloatArray, weights: FloatArray | None, order: int) -> Self:
-        """Order by order: a set is tried only if all its subsets of one feature less have a component."""
-        moments = Moments.from_chunk(bits, targets, weights, order=1, count_order=1, n_jobs=self.n_jobs)
-        family = self._family(moments)
-        for size in range(1, order + 1):
-            self.route_ = f"rows: interactions by heredity, {len(family)} sets up to order {family.order}"
-            residual, beta = self._solve_rows(bits, weights, targets, moments, family)
-            if size == order or len(family.levels) <= size:
-                break
-            active = beta[family.starts[size] - 1 : family.starts[size + 1] - 1].any(axis=1)
-            candidates = grow_candidates(family.levels[size][active])
-            trial = SubsetFamily(bits.n_features, (*family.levels, candidates))
-            moments = Moments.of_family(bits, trial, targets, weights, like=moments, n_jobs=self.n_jobs)
-            alive = (moments.over_cells(candidates, moments.counts) >= self.min_count).all(axis=1)
-            family = self._within_budget(
-                SubsetFamily(bits.n_features, (*family.levels, candidates[alive])), moments, residual
+        Parameters
+        ----------
+        moments : Moments, or several
+            Counted to twice the order, as :meth:`Moments.from_chunk` does. Several are added; for ``alpha="cv"`` they
+            are the folds.
+        feature_names : sequence of str, optional
+        """
+        self._check_parameters()
+        self._need_rows_for("fit_moments", cv=False)
+        parts = [moments] if isinstance(moments, Moments) else list(moments)
+        if not parts or (self.alpha == "cv" and len(parts) < 2):
+            raise ValueError(
+                f"moments: {len(parts)} given; give one or more, for alpha='cv' at least two, as the folds"
             )
-            moments = Moments.of_family(bits, family, targets, weights, like=moments, n_jobs=self.n_jobs)
-        return self
+        whole = sum(parts[1:], start=parts[0])
+        order = min(self.order, whole.n_features)
+        if whole.only is not None or whole.order < order or whole.count_order < min(2 * order, whole.n_features):
+            raise ValueError(
+                f"moments: of order {whole.order}, counts up to {whole.count_order} features; order={self.order} needs "
+                f"counts of all sets up to {2 * order}: build them with Moments.from_chunk(..., order={order})"
+            )
+        self._set_features(whole.n_features, feature_names)
+        self._single = len(whole.offset) == 1
+        with reporting():
+            return self._fit_moments(whole, parts)
 
-    def _within_budget(self, family: SubsetFamily, moments: Moments, residual: Residual) -> SubsetFamily:
-        """The family, of its largest sets those that the residual correlates with most if there are too many."""
-        room = len(family) if self.max_sets is None else self.max_sets + 1
-        if len(family) <= room:
-            return family
-        basis = Basis.build(moments, family)
-        operator = Operator.build(residual.bits, residual.weights, moments, basis, n_threads(self.n_jobs))
-        products = np.stack([operator.products(r) for r in residual.values.T], axis=1)
-        score = np.abs(products).max(axis=1) / np.sqrt(basis.norms2())
-        start = int(family.starts[family.order])
-        best = np.argsort(-score[start - 1 :], kind="stable")[: max(room - start, 0)]
-        keep = np.zeros(len(family), np.bool_)
-        keep[:start] = keep[start + best] = True
-        return family.select(keep)
+    def _need_rows_for(self, method: str, cv: bool) -> None:
+        if self.distinct or (cv and self.alpha == "cv") or self.interactions != "all":
+            which = "distinct, alpha='cv' and heredity" if cv else "distinct and heredity"
+            raise ValueError(f"{method} keeps moments, not rows: {which} need fit")
 
-    def _choose_route(self, r: int, ones: int) -> tuple[bool, str]:
-        """Whether to work with the rows, and the reason."""
-        gram_bytes = 8.0 * GRAM_MATRICES * r * r
-        free = available_memory() if gram_bytes > NEGLIGIBLE else None
-        direct = self.alpha == 0 or self.l1_ratio == 0
-        if free is not None and gram_bytes > 0.8 * free:
-            if direct or self.alpha == "cv":
-                raise MemoryError(
-                    f"{r} components: their Gram matrix takes {readable_bytes(gram_bytes)}, {readable_bytes(free)} are "
-                    f"available; use a smaller order, a larger min_count, or alpha > 0 with l1_ratio > 0"
-                )
-            return True, f"rows: the Gram matrix would take {readable_bytes(gram_bytes)}"
-        if not direct and ones < r * r / 2:
-            return True, f"rows: {ones} ones in all monomials, fewer than the {r * r} entries of the Gram matrix"
-        return False, f"gram: {r} x {r} from counts"
-
-    def _family(self, moments: Moments) -> SubsetFamily:
+    def _fit_moments(self, moments: Moments, folds: list[Moments]) -> Self:
         self.constant_ = moments.constant.tolist()
-        self.added_ = 0
-        if isinstance(self.family, str):
-            if self.family == "shattered":
-                return moments.shattered(moments.order, self.min_count)
-            varying = [i for i in range(moments.n_features) if i not in set(self.constant_)]
-            chosen = SubsetFamily.up_to_order(len(varying), min(moments.order, len(varying)))
-            at = np.array(varying, chosen.levels[0].dtype if not varying else np.int64)
-            dtype = moments.sets.levels[0].dtype
-            return SubsetFamily(moments.n_features, tuple(at[level].astype(dtype) for level in chosen.levels))
-        given = SubsetFamily.from_subsets(moments.n_features, [self._indices(s) for s in self.family])
-        if given.order > moments.order:
-            raise ValueError(f"family: has a set of {given.order} features, order={self.order} allows {moments.order}")
-        closed = SubsetFamily.from_subsets(moments.n_features, [(), *given]).closure()
-        self.added_ = len(closed) - len(given)
-        return closed
+        family, which = self._family(moments)
+        alpha = self._choose_alpha(moments, cross_validation.folds_without(folds) if self.alpha == "cv" else [], family)
+        fit = low_order.by_gram(moments, family, self._settings(alpha))
+        return self._finish(fit, f"gram: {len(family)} x {len(family)} from moments", which, alpha)
 
-    def _indices(self, subset: Iterable[int | str]) -> list[int]:
-        names = list(getattr(self, "feature_names_in_", []))
-        return [names.index(i) if isinstance(i, str) and i in names else i for i in subset]  # type: ignore[misc]
-
-    # -- the two routes ---------------------------------------------------------------------------------------------
-
-    def _solve_gram(self, moments: Moments, family: SubsetFamily, alpha: float | None = None) -> None:
-        say(f"Gram matrix of {len(family)} components")
-        basis = Basis.build(moments, family)
-        system = System.build(moments, basis, self.n_jobs)
-        penalty = Penalty(float(self.alpha if alpha is None else alpha), self.l1_ratio, self.scale)
-        l1, l2 = penalty.of(np.diag(system.G))
-        solutions = [
-            solvers.solve(
-                Problem(system.G, system.m[:, o].copy(), float(system.yy[o]), l1, l2), None, self.tol, self.max_iter
+    def _fit_rows(self, rows: Rows) -> Self:
+        d = rows.bits.n_features
+        order, ones = min(self.order, d), rows.bits.ones()
+        self.constant_ = np.flatnonzero((ones == 0) | (ones == rows.bits.n_rows)).tolist()
+        if self.interactions == "heredity":
+            alpha = float(self.alpha)
+            fit = heredity.grow(rows, order, self.min_count, self.max_sets, self._settings(alpha))
+            return self._finish(fit, "rows: order by order", "sets by heredity", alpha)
+        few = sum(comb(d, s) for s in range(2 * order + 1)) <= FEW_SETS
+        moments = self._count(rows, order, 2 * order if few else order)
+        family, which = self._family(moments)
+        at_most = int(moments.counts[: len(moments.low)].sum())  # integer weights are at least one
+        direct = self.alpha == "cv" or self._settings(float(self.alpha)).direct
+        route = low_order.choose_route(len(family), at_most, direct)
+        if route.rows:
+            alpha = float(self.alpha)
+            return self._finish(
+                low_order.by_rows(rows, moments, family, self._settings(alpha)), route.reason, which, alpha
             )
-            for o in range(len(system.yy))
-        ]
-        beta = np.stack([s.beta for s in solutions], axis=1)
-        self._finish(moments, basis, system, solutions, beta, system.G @ beta, np.diag(system.G), penalty.alpha)
+        if not few:
+            moments = self._count(rows, order, 2 * order)
+        folds = cross_validation.folds_of(self.cv, rows, moments, self.n_jobs) if self.alpha == "cv" else []
+        alpha = self._choose_alpha(moments, folds, family)
+        return self._finish(low_order.by_gram(moments, family, self._settings(alpha)), route.reason, which, alpha)
 
-    def _solve_rows(
-        self, bits: BitMatrix, weights: FloatArray | None, targets: FloatArray, moments: Moments, family: SubsetFamily
-    ) -> tuple[Residual, FloatArray]:
-        threads = n_threads(self.n_jobs)
-        say(f"Listing the rows of {len(family)} components")
-        basis = Basis.build(moments, family)
-        system = system_of(moments, basis)
-        operator = Operator.build(bits, weights, moments, basis, threads)
-        norm2 = basis.norms2() - system.mean**2
-        penalty = Penalty(float(self.alpha), self.l1_ratio, self.scale)
-        l1, l2 = penalty.of(norm2)
-        solutions, products = [], []
-        for o in range(len(system.yy)):
-            y = targets[:, o] - system.y_mean[o]
-            solution = matrix_free.elastic_net(operator, y, l1, l2, norm2, self.tol, self.max_iter)
-            solutions.append(solution)
-            products.append(operator.products(operator.values(solution.beta)))
-        beta = np.stack([s.beta for s in solutions], axis=1)
-        self._finish(moments, basis, system, solutions, beta, np.stack(products, axis=1), norm2, penalty.alpha)
-        left = [targets[:, o] - system.y_mean[o] - operator.values(beta[:, o]) for o in range(beta.shape[1])]
-        return Residual(bits, weights, np.stack(left, axis=1)), beta
+    def _count(self, rows: Rows, order: int, count_order: int) -> Moments:
+        say(f"Counting sets of up to {count_order} of {rows.bits.n_features} bits")
+        return Moments.from_chunk(
+            rows.bits, rows.targets, rows.weights, order=order, count_order=count_order, n_jobs=self.n_jobs
+        )
 
-    def _finish(
-        self,
-        moments: Moments,
-        basis: Basis,
-        system: System,
-        solutions: list[Solution],
-        beta: FloatArray,
-        G_beta: FloatArray,
-        norm2: FloatArray,
-        alpha: float,
-    ) -> None:
-        """Everything a fit leaves behind. ``G_beta`` are the covariances of psi_S with the fitted function."""
-        explained = (beta * G_beta).sum(axis=0)
+    def _settings(self, alpha: float) -> Settings:
+        return Settings(alpha, self.l1_ratio, self.scale, self.tol, self.max_iter, self.n_jobs)
+
+    def _choose_alpha(self, moments: Moments, folds: list[cross_validation.Fold], family: SubsetFamily) -> float:
+        if self.alpha != "cv":
+            return float(self.alpha)
+        path = cross_validation.path(moments, folds, family, self._settings(0.0))
+        self.alphas_, self.cv_errors_ = path.alphas, path.errors
+        return path.best
+
+    # -- which sets -----------------------------------------------------------------------------------------------
+
+    def _family(self, moments: Moments) -> tuple[SubsetFamily, str]:
+        """The sets that may have a component, and in words which these are; none has a constant feature."""
+        d, order = moments.n_features, min(self.order, moments.n_features)
+        self.added_ = 0
+        if isinstance(self.family, str) and self.family == "shattered":
+            return moments.shattered(order, self.min_count), "shattered sets"
+        varying = np.setdiff1d(np.arange(d), self.constant_).astype(index_dtype(d))
+        if isinstance(self.family, str):
+            chosen = SubsetFamily.up_to_order(len(varying), min(order, len(varying)))
+            return SubsetFamily(d, tuple(varying[level] for level in chosen.levels)), "all sets"
+        given = SubsetFamily.from_subsets(d, [feature_indices("family", s, self._names) for s in self.family])
+        if given.order > order:
+            raise ValueError(f"family: has a set of {given.order} features, order={self.order} allows {order}")
+        closed = SubsetFamily.from_subsets(d, [(), *given]).closure()
+        self.added_ = len(closed) - len(given)
+        kept = np.concatenate([np.isin(level, varying).all(axis=1) for level in closed.levels])
+        words = [f"{len(given)} sets given", f"{self.added_} added to close them downwards"]
+        words += [f"{len(closed) - kept.sum()} with constant features left out"] if not kept.all() else []
+        return closed.select(kept), ", ".join(words)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        names = getattr(self, "feature_names_in_", None)
+        return as_feature_names(None, self.n_features_in_) if names is None else tuple(map(str, names))
+
+    # -- what a fit leaves behind ---------------------------------------------------------------------------------
+
+    def _finish(self, fit: Fit, route: str, which: str, alpha: float) -> Self:
+        system, beta, solutions = fit.system, fit.beta, fit.solutions
+        explained = (beta * fit.covariances).sum(axis=0)
         rest2 = np.maximum(system.yy - 2 * (beta * system.m).sum(axis=0) + explained, 0.0)
         varies = system.yy > (16 * np.finfo(float).eps * np.abs(system.y_mean)) ** 2
         fidelity = np.where(varies, 1 - np.divide(rest2, system.yy, out=np.zeros_like(rest2), where=varies), 1.0)
         intercept = system.y_mean - system.mean @ beta
-        coefficients = np.concatenate([intercept[None], beta])
-        total = np.concatenate([np.zeros((1, len(intercept))), beta * G_beta])
-        structural = np.concatenate([np.zeros((1, len(intercept))), beta**2 * norm2[:, None]])
         shape = () if self._single else (len(intercept),)
 
         def shaped(a: FloatArray) -> FloatArray:
             return np.ascontiguousarray(a).reshape(*a.shape[:-1], *shape)
 
-        worst = max(solutions, key=lambda s: s.gap)
-        self.alpha_, self.n_iter_, self.dual_gap_ = alpha, max(1, *(s.n_iter for s in solutions)), worst.gap
+        def with_mean(a: FloatArray) -> FloatArray:  # whose component does not vary
+            return shaped(np.concatenate([np.zeros((1, a.shape[1])), a]))
+
+        self.route_, self.alpha_ = route, alpha
+        self.n_iter_, self.dual_gap_ = max(1, *(s.n_iter for s in solutions)), max(s.gap for s in solutions)
         self.objective_ = float(sum(s.objective for s in solutions))
         self.fidelity_ = float(fidelity.min())
         self.intercept_, self.coef_ = shaped(intercept[None])[0], shaped(beta)
-        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(moments.n_features)])
+        structural, total = beta**2 * system.norm2[:, None], beta * fit.covariances
+        unique = "" if fit.unique else ", not known to be the only minimum" if alpha else ", of least total variance"
         self.decomposition_ = Decomposition(
-            measure=Counted(moments, distinct=self.distinct),
-            family=basis.family,
-            coefficients=shaped(coefficients),
+            measure=Counted(fit.moments, distinct=self.distinct),
+            family=fit.basis.family,
+            coefficients=shaped(np.concatenate([intercept[None], beta])),
             engine="regression",
-            reason=f"order {self.order}, alpha={alpha:g}, l1_ratio={self.l1_ratio:g}, {self.route_}",
-            unique=all(s.rank is None or s.rank == len(beta) for s in solutions),
+            reason=f"order {self.order}, {which}, alpha={alpha:g}, l1_ratio={self.l1_ratio:g}, {route}{unique}",
+            unique=fit.unique,
             remainder=float(np.sqrt(rest2.max())),
             fidelity=self.fidelity_,
-            feature_names=tuple(f"x{i}" for i in range(moments.n_features))
-            if names is None
-            else tuple(map(str, names)),
+            feature_names=self._names,
             n_jobs=self.n_jobs,
             unseen=self.unseen,
             fitted_variance=Variance(
-                shaped(structural), shaped(total - structural), shaped(total), np.asarray(shaped(explained[None])[0])
+                with_mean(structural),
+                with_mean(total - structural),
+                with_mean(total),
+                np.asarray(shaped(explained[None])[0]),
             ),
         )
-        if not all(s.converged for s in solutions):
-            goal = self.tol * float(system.yy.max())
-            warnings.warn(
-                f"the fit stopped after {self.n_iter_} iterations at a duality gap of {worst.gap:.2e}, the goal was "
-                f"{goal:.2e}: increase max_iter or alpha, or be content with tol={2 * worst.gap / system.yy.max():.0e}",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        self._warn_unless_converged(fit)
+        return self
 
-    # -- cross-validation -------------------------------------------------------------------------------------------
-
-    def _choose_alpha(
-        self, bits: BitMatrix, targets: FloatArray, weights: FloatArray | None, moments: Moments, family: SubsetFamily
-    ) -> float:
-        """The alpha of least squared error over the folds; every fold is a sum of rows taken away from all."""
-        rows = bits.to_rows()
-
-        def part(at: npt.NDArray[np.intp]) -> Moments:
-            w = None if weights is None else weights[at]
-            return Moments.from_chunk(rows[at], targets[at], w, like=moments, n_jobs=self.n_jobs)
-
-        if isinstance(self.cv, int | np.integer):
-            if self.cv > bits.n_rows:
-                raise ValueError(f"cv={self.cv!r}: more folds than rows, of which there are {bits.n_rows}")
-            held_out = [part(np.arange(k, bits.n_rows, self.cv)) for k in range(self.cv)]
-            folds = [(moments - fold, fold) for fold in held_out]
-        else:
-            splits = self.cv.split(rows, targets) if hasattr(self.cv, "split") else self.cv
-            folds = [(part(np.asarray(train)), part(np.asarray(test))) for train, test in splits]
-        system = System.build(moments, Basis.build(moments, family), self.n_jobs)
-        start = self._largest_alpha(system)
-        alphas = np.geomspace(start, start * ALPHA_RANGE, N_ALPHAS)
-        errors = sum(self._path_errors(train, test, family, alphas) for train, test in folds)
-        self.cv_errors_ = np.asarray(errors) / sum(test.total for _, test in folds)
-        self.alphas_ = alphas
-        return float(alphas[np.argmin(self.cv_errors_)])
-
-    def _largest_alpha(self, system: System) -> float:
-        """Where all coefficients are zero (for a pure ridge, where they are small)."""
-        unit = np.ones(len(system.G)) if self.scale == "raw" else np.diag(system.G)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(unit > 0, np.abs(system.m).max(axis=1) / np.sqrt(unit), 0.0)
-        return float(ratio.max(initial=0.0)) / max(self.l1_ratio, 1e-3) or 1.0
-
-    def _path_errors(self, train: Moments, held_out: Moments, family: SubsetFamily, alphas: FloatArray) -> FloatArray:
-        """Summed squared errors on the held-out rows, from their moments, for each alpha (warm starts)."""
-        basis = Basis.build(train, family)
-        system = System.build(train, basis, self.n_jobs)
-        M = monomial_gram(held_out, basis.monomials, self.n_jobs) * held_out.total
-        t = held_out.targets_of(basis.monomials)
-        out = np.zeros(len(alphas))
-        for o in range(len(system.yy)):
-            beta = None
-            for a, alpha in enumerate(alphas):
-                l1, l2 = Penalty(float(alpha), self.l1_ratio, self.scale).of(np.diag(system.G))
-                problem = Problem(system.G, system.m[:, o].copy(), float(system.yy[o]), l1, l2)
-                beta = solvers.solve(problem, beta, self.tol, self.max_iter).beta
-                intercept = system.y_mean[o] - system.mean @ beta - held_out.offset[o]
-                c = np.asarray(basis.A @ np.concatenate([[intercept], beta]))
-                out[a] += held_out.squares[o] - 2 * c @ t[:, o] + c @ (M @ c)
-        return out
+    def _warn_unless_converged(self, fit: Fit) -> None:
+        if all(s.converged for s in fit.solutions):
+            return
+        worst, yy = max(zip(fit.solutions, fit.system.yy.tolist(), strict=True), key=lambda s: s[0].gap / s[1])
+        warnings.warn(
+            f"the fit stopped after {worst.n_iter} iterations at a duality gap of {worst.gap:.2e}, the goal was "
+            f"{self.tol * yy:.2e}: increase max_iter or alpha, or be content with tol={2 * worst.gap / yy:.0e}",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
 
     # -- using ----------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> FloatArray:
         """The sum of the components at rows ``X``: shape (n,) or (n, m)."""
         check_is_fitted(self, "decomposition_")
-        return self.decomposition_.predict(self._bits(X, reset=False).to_rows())
+        return self.decomposition_.predict(self._bits(X))
 
     # -- reading --------------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        if self.alpha != "cv" and not (isinstance(self.alpha, int | float | np.number) and 0 <= self.alpha < np.inf):
+        if self.alpha != "cv" and not (_is_number(self.alpha) and 0 <= self.alpha < np.inf):
             raise ValueError(f"alpha={self.alpha!r}: must be a finite number, at least 0, or 'cv'")
-        if not (isinstance(self.tol, int | float | np.number) and 0 <= self.tol < np.inf):
+        if not (_is_number(self.tol) and 0 <= self.tol < np.inf):
             raise ValueError(f"tol={self.tol!r}: must be a finite number, at least 0")
-        if not 0 <= self.l1_ratio <= 1:
+        if not (_is_number(self.l1_ratio) and 0 <= self.l1_ratio <= 1):
             raise ValueError(f"l1_ratio={self.l1_ratio!r}: must lie between 0 and 1")
-        if isinstance(self.family, str) and self.family not in ("shattered", "paper"):
+        if self.binarize is not None and not (_is_number(self.binarize) and np.isfinite(self.binarize)):
+            raise ValueError(f"binarize={self.binarize!r}: must be a finite number, or None for X of zeros and ones")
+        text = isinstance(self.family, str)
+        if (text and self.family not in ("shattered", "paper")) or not isinstance(self.family, Iterable):
             raise ValueError(f"family={self.family!r}: must be 'shattered', 'paper', or a list of sets of features")
         for name, allowed in (
             ("scale", ("raw", "unit")),
@@ -480,12 +381,10 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(map(repr, allowed))}")
         self._check_heredity()
-        for name, least in (("order", 1), ("min_count", 1), ("max_iter", 1), ("cv", 2)):
-            if name == "cv" and not isinstance(self.cv, int | np.integer):
-                continue
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-                raise ValueError(f"{name}={value!r}: must be an integer, at least {least}")
+        for name, least in (("order", 1), ("min_count", 1), ("max_iter", 1)):
+            as_count(name, getattr(self, name), least)
+        if self.alpha == "cv":
+            self._check_cv()
 
     def _check_heredity(self) -> None:
         if self.interactions == "all":
@@ -501,53 +400,76 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         if self.max_sets is not None:
             as_count("max_sets", self.max_sets, least=1)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> tuple[BitMatrix, FloatArray, FloatArray | None]:
+    def _check_cv(self) -> None:
+        if isinstance(self.cv, int | np.integer):
+            as_count("cv", self.cv, least=2)
+        elif isinstance(self.cv, str) or not (hasattr(self.cv, "split") or isinstance(self.cv, Iterable)):
+            raise ValueError(f"cv={self.cv!r}: must be a number of folds, a splitter, or (train, test) row indices")
+        elif self.distinct and not hasattr(self.cv, "split"):
+            raise ValueError("cv: row indices do not go with distinct=True, which merges rows; give a number of folds")
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Rows:
         if isinstance(X, BitMatrix):
             bits, y = self._take(X, reset), as_targets(y, X.n_rows)
         else:
-            X, y = validate_data(
-                self,
-                X,
-                y,
-                reset=reset,
-                dtype="numeric",
-                accept_sparse=("csr", "csc"),
-                multi_output=True,
-                y_numeric=True,
-            )
+            refuse_columns(X, "X")
+            refuse_masked("y", y)
+            X, y = validate_data(self, X, y, reset=reset, multi_output=True, y_numeric=True, **READING)
             bits = self._pack(X)
-        if reset:
-            as_order(min(self.order, bits.n_features), bits.n_features)
         targets = np.asarray(y, np.float64)
         self._single = targets.ndim == 1
         targets = targets.reshape(len(targets), -1)
+        spread = np.ptp(targets, axis=0)
+        if ((spread > 0) & ~((SPREAD[0] < spread) & (spread < SPREAD[1]))).any():
+            raise ValueError(
+                f"y: values differ by {spread.max():.0e}, but squares are summed: scale y so that its values differ by "
+                f"something between {SPREAD[0]:.0e} and {SPREAD[1]:.0e}"
+            )
         weights = None if sample_weight is None else as_weights("sample_weight", sample_weight, bits.n_rows)
-        if not self.distinct:
-            return bits, targets, weights
-        if weights is not None:
-            raise ValueError("sample_weight: not possible with distinct=True, which gives all distinct rows one weight")
-        rows, inverse = merge_rows(bits.to_rows())
-        counts = np.bincount(inverse)
-        means = [np.bincount(inverse, column) / counts for column in targets.T]
-        return BitMatrix.from_rows(rows), np.stack(means, axis=1), None
+        if self.distinct:
+            if weights is not None:
+                raise ValueError(
+                    "sample_weight: not possible with distinct=True, which gives all distinct rows one weight"
+                )
+            bits, inverse = bits.distinct()
+            counts = np.bincount(inverse)
+            means = [np.bincount(inverse, column) / counts for column in targets.T]
+            return Rows(bits, np.stack(means, axis=1), None)
+        if weights is not None and not weights.all():  # rows of weight zero are not there
+            there = np.flatnonzero(weights)
+            return Rows(bits.take(there), targets[there], weights[there])
+        return Rows(bits, targets, weights)
+
+    def _bits(self, X: Any) -> BitMatrix:
+        if isinstance(X, BitMatrix):
+            return self._take(X, reset=False)
+        refuse_columns(X, "X")
+        return self._pack(validate_data(self, X, reset=False, **READING))
 
     def _take(self, bits: BitMatrix, reset: bool) -> BitMatrix:
         """Bits that are packed already; they have no names."""
         if self.binarize is not None:
             raise ValueError(f"binarize={self.binarize!r}: X is a BitMatrix, which holds bits already")
         if reset:
-            self.n_features_in_ = bits.n_features
+            self._set_features(bits.n_features, None)
         if bits.n_features != self.n_features_in_:
             raise ValueError(f"X has {bits.n_features} features, but {self.n_features_in_} were seen in fit")
         return bits
 
-    def _bits(self, X: Any, reset: bool) -> BitMatrix:
-        if isinstance(X, BitMatrix):
-            return self._take(X, reset)
-        return self._pack(validate_data(self, X, reset=reset, dtype="numeric", accept_sparse=("csr", "csc")))
+    def _set_features(self, d: int, names: Sequence[str] | None) -> None:
+        """As scikit-learn does it for arrays and data frames."""
+        self.n_features_in_ = d
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        if names is not None:
+            self.feature_names_in_ = np.array(as_feature_names(names, d), object)
 
     def _pack(self, X: Any) -> BitMatrix:
-        if self.binarize is not None:
-            X = self.binarize < X
         labels = getattr(self, "feature_names_in_", ())
+        if self.binarize is not None:
+            return BitMatrix.above(X, self.binarize, labels=labels)
         return BitMatrix.from_rows(X, labels=labels, way_out="binarize=t compares all columns with a threshold t")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

@@ -66,6 +66,8 @@ class Solution:
         Whether the gap is below the tolerance.
     rank : int or None
         Of G, where it was determined.
+    unique : bool
+        Whether this is known to be the only minimum.
     """
 
     beta: FloatArray
@@ -74,6 +76,7 @@ class Solution:
     n_iter: int
     converged: bool
     rank: int | None = None
+    unique: bool = False
 
 
 def solve(problem: Problem, beta: FloatArray | None, tol: float, max_iter: int) -> Solution:
@@ -109,7 +112,25 @@ def elastic_net(problem: Problem, beta: FloatArray, tol: float, max_iter: int) -
             beta[on] = _in_orthant(H, problem.m[on] - problem.l1[on] * signs[on], beta[on], signs[on])
         best = _evaluate(problem, beta)
         say(f"{len(on)} of {len(everything)} components, {n_iter} sweeps: gap {best.gap:.1e}, goal {goal:.1e}")
-    return replace(best, n_iter=n_iter, converged=best.gap <= goal)
+    unique = best.unique or _only_minimum(problem, best)
+    return replace(best, n_iter=n_iter, converged=best.gap <= goal, unique=unique)
+
+
+def _only_minimum(problem: Problem, found: Solution) -> bool:
+    """Whether the columns that may have a coefficient in some minimum are linearly independent."""
+    from scipy.linalg import LinAlgError, cho_factor
+
+    q, norm2 = problem.m - problem.G @ found.beta, np.diag(problem.G)
+    # Of a minimum q is within sqrt(2 gap norm2), and its coefficients are zero where |q| is below the penalty.
+    on = np.flatnonzero((np.abs(q) + np.sqrt(2 * found.gap * norm2) >= problem.l1) & (norm2 > 0))
+    norms = np.sqrt(norm2[on])
+    correlation = problem.G[np.ix_(on, on)] / np.outer(norms, norms)
+    correlation[np.diag_indices_from(correlation)] -= RANK_TOLERANCE
+    try:
+        cho_factor(correlation, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return False
+    return True
 
 
 def _in_orthant(H: FloatArray, c: FloatArray, b: FloatArray, signs: FloatArray) -> FloatArray:
@@ -171,7 +192,8 @@ def _direct(problem: Problem, beta: FloatArray, rank: int | None) -> Solution:
     q = problem.m - problem.G @ beta - problem.l2 * beta
     curvature = np.diag(problem.G) + problem.l2
     slack = np.divide(q**2, curvature, out=np.zeros_like(q), where=curvature > 0)
-    return Solution(beta, _objective(problem, beta), float(slack.max(initial=0.0)), 0, True, rank)
+    unique = rank is None or rank == len(beta)
+    return Solution(beta, _objective(problem, beta), float(slack.max(initial=0.0)), 0, True, rank, unique)
 
 
 def _objective(problem: Problem, beta: FloatArray) -> float:
@@ -202,4 +224,4 @@ def certify(beta: FloatArray, q: FloatArray, y_rest: float, l1: FloatArray, l2: 
     if (l2[beyond > 0] > 0).all():
         conjugate = np.divide(beyond**2, 2 * l2, out=np.zeros_like(beyond), where=beyond > 0)
         gap = min(gap, float((l1 * np.abs(beta) + 0.5 * l2 * beta**2 - q * beta + conjugate).sum()))
-    return Solution(beta, primal, max(gap, 0.0), 0, False)
+    return Solution(beta, primal, max(gap, 0.0), 0, False, unique=bool((l2 > 0).all()))

@@ -1,0 +1,149 @@
+r"""Penalised fits of a given family of components, by either of two routes whose results agree.
+
+From the Gram matrix, which comes from counts (:mod:`~hoeffding.engines.gram`), or by sparse products with the rows
+(:mod:`~hoeffding.engines.matrix_free`), where these are cheaper or the matrix would not fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hoeffding.bits import BitMatrix
+from hoeffding.engines import matrix_free, solvers
+from hoeffding.engines.gram import Basis, System, system_of
+from hoeffding.engines.matrix_free import Operator
+from hoeffding.engines.solvers import Problem, Solution
+from hoeffding.machine import NEGLIGIBLE, available_memory, n_threads, readable_bytes
+from hoeffding.moments import Moments
+from hoeffding.progress import say
+from hoeffding.subsets import SubsetFamily
+
+FloatArray = npt.NDArray[np.float64]
+
+GRAM_MATRICES = 4  # of r x r numbers, held at the same time by the Gram route
+SHARE_OF_MEMORY = 0.8  # of what is available, that these may take
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The elastic net, on raw coefficients or on those of unit-variance components, and when to stop."""
+
+    alpha: float
+    l1_ratio: float
+    scale: Literal["raw", "unit"]
+    tol: float
+    max_iter: int
+    n_jobs: int
+
+    def penalties(self, norm2: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The absolute and the quadratic penalty of each coefficient, from the squared norms of psi."""
+        unit = np.ones_like(norm2) if self.scale == "raw" else norm2
+        return self.alpha * self.l1_ratio * np.sqrt(unit), self.alpha * (1 - self.l1_ratio) * unit
+
+    @property
+    def direct(self) -> bool:
+        """Whether the solution has a closed form, which takes the Gram matrix."""
+        return self.alpha == 0 or self.l1_ratio == 0
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What is fitted to: rows, their weights (None: all one; none is zero) and targets, shape ``(n, m)``."""
+
+    bits: BitMatrix
+    targets: FloatArray
+    weights: FloatArray | None
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A solved problem with r components (the empty set, whose coefficient is the intercept, not counted).
+
+    Attributes
+    ----------
+    beta : (r, m)
+    covariances : (r, m)
+        Of each psi_S with the fitted function.
+    fitted : (n, m) or None
+        The fitted function minus the mean of the targets, at the rows, if these were used.
+    """
+
+    moments: Moments
+    basis: Basis
+    system: System
+    solutions: list[Solution]
+    covariances: FloatArray
+    fitted: FloatArray | None = None
+
+    @property
+    def beta(self) -> FloatArray:
+        return np.stack([s.beta for s in self.solutions], axis=1)
+
+    @property
+    def unique(self) -> bool:
+        """Whether this is known to be the only minimum."""
+        return all(s.unique for s in self.solutions)
+
+    def rest(self, rows: Rows) -> FloatArray:
+        """What the fit by rows leaves of the targets, shape ``(n, m)``."""
+        assert self.fitted is not None
+        return rows.targets - self.system.y_mean - self.fitted
+
+
+class Route(NamedTuple):
+    """Whether to use the rows, and why."""
+
+    rows: bool
+    reason: str
+
+
+def choose_route(r: int, ones: int, direct: bool) -> Route:
+    """The cheaper route for r components whose monomials have so many ones in all rows; an error if none is left."""
+    gram_bytes = 8.0 * GRAM_MATRICES * r * r
+    free = available_memory() if gram_bytes > NEGLIGIBLE else None
+    if free is not None and gram_bytes > SHARE_OF_MEMORY * free:
+        if direct:
+            raise MemoryError(
+                f"{r} components: their Gram matrix takes {readable_bytes(gram_bytes)}, {readable_bytes(free)} are "
+                f"available; use a smaller order, a larger min_count, or alpha > 0 (a number) with l1_ratio > 0"
+            )
+        return Route(True, f"rows: the Gram matrix would take {readable_bytes(gram_bytes)}")
+    if not direct and ones < r * r / 2:
+        return Route(True, f"rows: {ones} ones in all monomials, fewer than the {r * r} entries of the Gram matrix")
+    return Route(False, f"gram: {r} x {r} from counts")
+
+
+def by_gram(moments: Moments, family: SubsetFamily, settings: Settings) -> Fit:
+    """From counts of sets of up to 2k bits."""
+    say(f"Gram matrix of {len(family)} components")
+    basis = Basis.build(moments, family)
+    system = System.build(moments, basis, settings.n_jobs)
+    l1, l2 = settings.penalties(system.norm2)
+    solutions = []
+    for m, yy in zip(system.m.T, system.yy, strict=True):
+        problem = Problem(system.G, m.copy(), float(yy), l1, l2)
+        solutions.append(solvers.solve(problem, None, settings.tol, settings.max_iter))
+    beta = np.stack([s.beta for s in solutions], axis=1)
+    return Fit(moments, basis, system, solutions, system.G @ beta)
+
+
+def by_rows(rows: Rows, moments: Moments, family: SubsetFamily, settings: Settings) -> Fit:
+    """From the rows, and counts of the sets of the family."""
+    say(f"Listing the rows of {len(family)} components")
+    basis = Basis.build(moments, family)
+    system = system_of(moments, basis)
+    operator = Operator.build(rows.bits, rows.weights, moments, basis, system, n_threads(settings.n_jobs))
+    l1, l2 = settings.penalties(system.norm2)
+    solutions, fitted, covariances = [], [], []
+    for target, mean in zip(rows.targets.T, system.y_mean, strict=True):
+        solution = matrix_free.elastic_net(
+            operator, target - mean, l1, l2, system.norm2, settings.tol, settings.max_iter
+        )
+        solutions.append(solution)
+        fitted.append(operator.values(solution.beta))
+        covariances.append(operator.products(fitted[-1]))
+    return Fit(moments, basis, system, solutions, np.stack(covariances, axis=1), np.stack(fitted, axis=1))
