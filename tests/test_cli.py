@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hoeffding import _kernels, cli
+from hoeffding.cli import demo, info
 
 HIDE = "import sys; sys.modules[{package!r}] = None; from hoeffding.cli import main; sys.exit(main())"
 
@@ -43,7 +44,7 @@ def test_the_demo_fits_80_columns_and_is_plain_text_when_piped():
 
 def test_the_demo_prints_the_coefficients_of_both_measures():
     output = run("demo").output
-    dependent, uniform = cli.demo_results()
+    dependent, uniform = demo.demo_results()
     for name in ("rain", "traffic × roadworks"):
         subset = name.split(" × ")
         row = next(line for line in output.splitlines() if re.match(rf"\s*{name} +-?\d", line))
@@ -58,12 +59,12 @@ def test_the_shares_that_the_demo_prints_sum_to_one():
 
 
 def test_what_the_demo_says_about_umbrellas_is_true():
-    dependent, _ = cli.demo_results()
+    dependent, _ = demo.demo_results()
     with_umbrellas = [j for j, s in enumerate(dependent.subsets) if 3 in s]
     assert np.abs(dependent.coefficients[with_umbrellas]).max() < 1e-14
-    assert not cli._used(dependent)[with_umbrellas].any()
+    assert not demo._used(dependent)[with_umbrellas].any()
     x = dependent.measure.sample(100_000, rng=0)
-    assert cli._correlation(dependent.measure, 0, 3) == pytest.approx(np.corrcoef(x[:, 0], x[:, 3])[0, 1], abs=0.02)
+    assert demo._correlation(dependent.measure, 0, 3) == pytest.approx(np.corrcoef(x[:, 0], x[:, 3])[0, 1], abs=0.02)
     assert "correlation 0.71" in run("demo").output
 
 
@@ -76,12 +77,15 @@ def test_info_says_what_runs_here():
 
 
 def test_info_names_packages_that_are_missing(monkeypatch):
-    monkeypatch.setattr(cli, "OPTIONAL", {"nothing": ("no-such-package",)})
-    assert dict(cli.info_facts())["no-such-package"] == "not installed (optional, for nothing)"
+    monkeypatch.setattr(info, "OPTIONAL", {"nothing": ("no-such-package",)})
+    assert dict(info.info_facts())["no-such-package"] == "not installed (optional, for nothing)"
 
 
 def test_info_imports_no_optional_package():
-    code = "from hoeffding import cli; list(cli.info_facts()); import sys; print({'pandas', 'rich'} & set(sys.modules))"
+    code = (
+        "import sys; from hoeffding.cli import info\n"
+        "list(info.info_facts()); print({'pandas', 'polars', 'rich'} & {*sys.modules})"
+    )
     assert run_in_a_process(code).stdout.strip() == "set()"
 
 
@@ -116,8 +120,9 @@ def test_an_interrupt_exits_with_130_and_no_traceback():
     code = (
         "import sys; sys.argv[1:] = ['demo']\n"
         "from hoeffding import cli\n"
+        "from hoeffding.cli import demo\n"
         "def interrupt(): raise KeyboardInterrupt\n"
-        "cli.demo_results = interrupt\n"
+        "demo.demo_results = interrupt\n"
         "sys.exit(cli.main())"
     )
     done = run_in_a_process(code)
@@ -140,3 +145,32 @@ def test_an_unknown_instruction_set_is_one_line_and_no_traceback():
     )
     assert run.returncode == 2 and "Traceback" not in run.stderr
     assert "hoeffding: HOEFFDING_ISA='sse9': this machine has reference, portable" in run.stderr
+
+
+BREAK = """
+import sys
+from hoeffding import cli
+from hoeffding.cli import demo
+def fail(): raise {error}
+demo.demo_results = fail
+sys.argv[0] = 'hoeffding'
+sys.exit(cli.main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        ("ValueError('bins=1: too few')", 2, "hoeffding: bins=1: too few"),
+        ("FileNotFoundError(2, 'No such file', 'x.csv')", 2, "x.csv"),
+        ("KeyError('lost')", 1, "run the same command with --debug"),
+    ],
+)
+def test_exit_codes_tell_mistakes_from_errors_of_ours(error, code, words):
+    command = [sys.executable, "-c", BREAK.format(error=error), "demo"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == code
+    assert words.lower() in done.stderr.lower()
+    assert "Traceback" not in done.stderr
+    shown = subprocess.run([*command, "--debug"], capture_output=True, text=True, check=False, timeout=60)
+    assert shown.returncode == 1 and "Traceback" in shown.stderr
