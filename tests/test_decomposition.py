@@ -95,6 +95,25 @@ def test_data_frames_are_read_by_name_in_any_order(result):
             result.predict(frame[["c", "a"]])
 
 
+@pytest.mark.parametrize("outputs", [(), (2,)])
+@pytest.mark.parametrize("backend", ["pandas", "polars"])
+def test_the_table_of_cells_holds_every_component_at_every_cell(outputs, backend):
+    rng = np.random.default_rng(0)
+    measure = Empirical([[0, 0, 1], [1, 0, 1], [0, 1, 0], [1, 1, 1], [0, 0, 0]])
+    result = hoeffding.transform(rng.normal(size=(2, 2, 2, *outputs)), measure, feature_names=["a", "b", "c"])
+    frame = result.to_frame(backend, cells=True)
+    assert len(frame) == sum(2 ** len(s) for s in result.subsets) * 2 ** len(outputs)
+    assert list(frame.columns) == ["subset", "order", *["output"] * len(outputs), "cell", "probability", "value"]
+    rows = [dict(zip(frame.columns, row, strict=True)) for row in frame.to_numpy()]
+    for row in rows:
+        names = [] if row["subset"] == "(mean)" else row["subset"].split(" × ")
+        cell = tuple(int(part.split(": ")[1]) for part in row["cell"].split(", ") if part)
+        assert [part.split(": ")[0] for part in row["cell"].split(", ") if part] == names and row["order"] == len(names)
+        value = result.table(names)[cell]
+        assert row["value"] == (value[row["output"]] if outputs else value)
+        assert row["probability"] == measure.marginal(["abc".index(n) for n in names])[cell]
+
+
 def test_to_frame_has_one_row_for_each_component(result):
     frame = result.to_frame()
     assert list(frame.columns) == ["subset", "order", "coefficient", "structural", "correlative", "total", "share"]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hoeffding import Encoding, datasets
+from hoeffding import Encoding, datasets, decompose
 from hoeffding.binarize import quantile_thresholds, short_number
 from hoeffding.bits import BitMatrix, pack_columns
 from hoeffding.coding import Bit, Cell, number_text
@@ -838,6 +838,38 @@ def test_the_tables_of_the_paper_become_its_bits(name):
     encoding = Encoding.fit(frame)
     assert encoding.n_features == n_bits
     assert bits_up_to_opposites(encoding.transform(frame).to_rows()) == bits_up_to_opposites(np.array(data.X))
+
+
+# -- the decomposition ------------------------------------------------------------------------------------------------
+
+
+def test_a_table_is_decomposed_as_its_bits_are():
+    rng = np.random.default_rng(0)
+    table = {
+        "colour": rng.choice(["red", "green", "blue"], 500).tolist(),
+        "smoker": rng.choice(["no", "yes"], 500).tolist(),
+        "age": [None if v < 20 else float(v) for v in rng.integers(10, 80, 500)],
+    }
+    y = rng.normal(size=500)
+    columns = [np.array(table[name], dtype=object) for name in table]
+    age = np.array([-1.0 if v is None else v for v in table["age"]])
+    thresholds = Encoding.fit(in_polars(table)).bits[4:-1]
+    by_hand = np.stack(
+        [
+            *(columns[0] == level for level in ("blue", "green", "red")),
+            columns[1] == "yes",
+            *(age > bit.value for bit in thresholds),
+            columns[2] == None,  # noqa: E711  # at every row
+        ],
+        axis=1,
+    )
+    expected = decompose(y, by_hand, order=2)
+    for library in (in_pandas, in_polars, in_arrow, in_dictionary_arrow):
+        result = decompose(y, library(table), order=2)
+        assert result.subsets == expected.subsets
+        np.testing.assert_array_equal(result.coefficients, expected.coefficients)
+        np.testing.assert_array_equal(result.predict(library(table)), expected.predict(by_hand))
+        assert [name for name, _ in result.groups] == list(table)
 
 
 # -- words ------------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from hoeffding.attribution import Attribution, Interactions
-from hoeffding.decomposition import Decomposition
+from hoeffding.decomposition import Decomposition, load
 from hoeffding.engines.cube import Plan, inverse_transform, transform, transform_plan
 from hoeffding.engines.trees.polynomial import Polynomial
 from hoeffding.explain import decompose
@@ -45,6 +45,7 @@ __all__ = [
     "bootstrap",
     "decompose",
     "inverse_transform",
+    "load",
     "transform",
     "transform_plan",
 ]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from html import escape
+from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from hoeffding import attribution, basis, fourier, interop, sensitivity
+from hoeffding import attribution, basis, fourier, frames, interop, sensitivity
 from hoeffding.attribution import Attribution, Interactions
 from hoeffding.bits import BitMatrix, BitRows, WeightedRows, data_frame
 from hoeffding.checks import as_count, as_real, as_weights
@@ -426,36 +427,36 @@ class Decomposition:
         values = components[0] if (o := self._output(output)) is None else components[0, :, o]
         return interop.interaction_values(self.family, values, self._players(groups))
 
+    # -- files ----------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | PathLike[str], *, rows: bool = False) -> None:
+        """Write the decomposition to a file, which :func:`hoeffding.load` reads; ``docs/files.md`` describes it.
+
+        ``rows=True`` writes the rows that the measure was counted from too, for what is averaged over them. They are
+        the data (as bits): think of who will read the file.
+        """
+        from hoeffding import io  # zip, JSON and checksums are not needed otherwise
+
+        kept = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "n_jobs"}
+        io.write(path, kept | {"rows": self.rows if rows else None})
+
     # -- tables and words -----------------------------------------------------------------------------------------
 
-    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas") -> Any:
-        """A data frame with one row for each component (and output).
+    def to_frame(self, backend: Literal["pandas", "polars", "pyarrow"] = "pandas", *, cells: bool = False) -> Any:
+        """A data frame with one row for each component (and output), or for each cell of each component.
 
         Columns: ``subset`` (names), ``order``, ``output`` (if there are several), ``coefficient``, ``structural``,
-        ``correlative``, ``total`` (variances) and ``share``.
+        ``correlative``, ``total`` (variances) and ``share``. With ``cells=True`` instead of the latter five: ``cell``
+        (the values of the features, such as ``a: 0, b: 1``), ``probability``, and ``value``, which is f_S there, NaN if
+        the cell was never observed.
         """
-        import narwhals as nw
-
-        n_outputs = int(np.prod(self.output_shape))
-        v = self.variance()
-        data: dict[str, Any] = {
-            "subset": np.repeat([self._label(s) for s in self.subsets], n_outputs),
-            "order": np.repeat(self.family.sizes.astype(np.int64), n_outputs),
-        }
-        if self.output_shape:
-            data["output"] = np.tile(np.array(self.output_names or range(n_outputs)), len(self.family))
-        data |= {
-            "coefficient": self.coefficients.ravel(),
-            "structural": v.structural.ravel(),
-            "correlative": v.correlative.ravel(),
-            "total": v.total.ravel(),
-            "share": v.share.ravel(),
-        }
-        try:
-            return nw.from_dict(data, backend=backend).to_native()
-        except ModuleNotFoundError as error:
-            message = f"to_frame(backend={backend!r}) needs {backend}: pip install {backend}"
-            raise ModuleNotFoundError(message) from error
+        outputs = self.output_names or range(int(np.prod(self.output_shape))) if self.output_shape else ()
+        if cells:
+            columns = frames.of_cells(self.parts, self.feature_names, outputs, self.measure)
+        else:
+            variance = self.variance()
+            columns = frames.of_components(self.family, self.feature_names, outputs, self.coefficients, variance)
+        return frames.to_native(columns, backend)
 
     def _facts(self) -> list[tuple[str, str]]:
         names = "" if self.output_names is None else f" ({', '.join(self.output_names)})"
@@ -497,7 +498,7 @@ class Decomposition:
     # -- inside ---------------------------------------------------------------------------------------------------
 
     def _label(self, subset: tuple[int, ...]) -> str:
-        return " × ".join(self.feature_names[i] for i in subset) if subset else "(mean)"
+        return frames.label([self.feature_names[i] for i in subset])
 
     def _indices(self, subset: Iterable[int | str]) -> tuple[int, ...]:
         return feature_indices("subset", subset, self.feature_names)
@@ -577,3 +578,39 @@ class Decomposition:
 
     def _from_planes(self, planes: FloatArray, shape: tuple[int, ...]) -> FloatArray:
         return np.ascontiguousarray(planes.T).reshape(*shape, *self.output_shape)
+
+
+def load(path: str | PathLike[str], *, n_jobs: int = -1) -> Decomposition:
+    """Read a decomposition from a file that :meth:`Decomposition.save` wrote.
+
+    Nothing in the file is executed. A file that is damaged, was changed, or was written by a later version of the
+    format is a ValueError.
+
+    Parameters
+    ----------
+    path : str or path
+    n_jobs : int
+        Threads used by later computations; -1 means all cores.
+
+    Returns
+    -------
+    Decomposition
+        With the same values, bit for bit. Its measure knows the marginals of the components only, unless the function
+        was decomposed on the whole cube.
+
+    Examples
+    --------
+    >>> import tempfile, hoeffding
+    >>> result = hoeffding.transform([[1.0, 2.0], [2.0, 4.0]], [[0.4, 0.1], [0.1, 0.4]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result.save(f"{folder}/result.hfd")
+    ...     again = hoeffding.load(f"{folder}/result.hfd")
+    >>> bool((again.coefficients == result.coefficients).all())
+    True
+    """
+    from hoeffding import io
+
+    n_threads(n_jobs)
+    found = io.read(path)
+    variance = found.pop("fitted_variance")
+    return Decomposition(**found, n_jobs=n_jobs, fitted_variance=None if variance is None else Variance(*variance))
