@@ -47,6 +47,10 @@ def assert_same(again, first, rows):
         warnings.simplefilter("ignore")  # of combinations that were never observed
         assert same(again.predict(rows), first.predict(rows))
         assert same(again.components(rows), first.components(rows))
+        for ask in ("shapley", "banzhaf", "interactions"):
+            assert same(getattr(again, ask)(rows), getattr(first, ask)(rows)), ask
+    assert same(again.shapley_effects(), first.shapley_effects())
+    assert same(again.sobol().total, first.sobol().total)
     for mine, theirs in zip(again.parts.tables, first.parts.tables, strict=True):
         assert same(mine, theirs)
     if not isinstance(first.measure, Ising):
@@ -152,6 +156,7 @@ def test_names_groups_encoding_and_rows_come_back(folder):
     assert again.rows.bits.n_rows == 130
     assert same(again.rows.bits.columns, bits.columns) and same(again.rows.weights, first.rows.weights)
     assert roundtrip(first, folder).rows is None
+    assert same(again.importance(), first.importance())
     unweighted = roundtrip(replace(first, rows=WeightedRows(bits)), folder, rows=True)
     assert unweighted.rows.weights is None
 

@@ -103,7 +103,10 @@ class Stored(Measure):
         self._refuse()
 
     def _refuse(self) -> NoReturn:
-        raise ValueError("this measure was read from a file, which holds the marginals of components, not the rows")
+        raise ValueError(
+            "this measure was read from a file, which holds the marginals of components, not the rows; pass rows to "
+            "what takes them, or save with rows=True"
+        )
 
     def __repr__(self) -> str:
         return self.text
