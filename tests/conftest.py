@@ -1,9 +1,14 @@
-"""Hypothesis without clocks or luck, and the fixture that runs a test once for each implementation of the kernels."""
+"""Hypothesis without clocks or luck, a fixture for all implementations of the kernels, and figures that are closed."""
+
+import os
+import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from hoeffding import _kernels
+
+os.environ.setdefault("MPLBACKEND", "Agg")  # pictures are drawn, not shown
 
 settings.register_profile(
     "hoeffding",
@@ -21,3 +26,10 @@ def implementation(request):
     """The test runs with this implementation of the kernels active: the reference and every instruction set."""
     with _kernels.using(request.param):
         yield request.param
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

@@ -20,6 +20,8 @@ def render():
         thing = getattr(hoeffding, name)
         if inspect.isclass(thing):
             lines += render_class(name, thing)
+        elif inspect.ismodule(thing):
+            lines += [f"{name}.{member}{inspect.signature(getattr(thing, member))}" for member in sorted(thing.__all__)]
         elif callable(thing):
             lines.append(f"{name}{inspect.signature(thing)}")
         else:

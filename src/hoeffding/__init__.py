@@ -1,5 +1,6 @@
 """Exact functional decompositions of models on Boolean data, under the data's own distribution."""
 
+from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from hoeffding.subsets import SubsetFamily
 from hoeffding.tables import Encoding
 
 if TYPE_CHECKING:
+    from hoeffding import plots
     from hoeffding.encoder import TableEncoder
     from hoeffding.engines.regression import HoeffdingRegressor
 
@@ -46,12 +48,15 @@ __all__ = [
     "decompose",
     "inverse_transform",
     "load",
+    "plots",
     "transform",
     "transform_plan",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "plots":  # matplotlib is imported only when something is drawn
+        return import_module("hoeffding.plots")
     if name == "HoeffdingRegressor":  # scikit-learn is imported only when it is needed
         from hoeffding.engines.regression import HoeffdingRegressor
 
