@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hoeffding.bits import BitRows
-from hoeffding.decomposition import Decomposition, Variance
+from hoeffding.decomposition import Decomposition
 from hoeffding.plots import canvas
+from hoeffding.sensitivity import Variance
 from hoeffding.subsets import as_subset
 
 FloatArray = npt.NDArray[np.float64]
