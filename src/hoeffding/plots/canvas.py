@@ -144,8 +144,8 @@ def readable_on(rgba: Any) -> str:
 def shorten(name: str, longest: int = LONGEST_LABEL) -> str:
     """A name on one line; a long one loses its middle, since names that are alike differ at their ends.
 
-    >>> shorten("the mean concavity of all cell nuclei is large", 20)
-    'the mean c…  is large'
+    >>> shorten("the mean concavity of all cell nuclei", 20)
+    'the mean …ell nuclei'
     """
     line = " ".join(name.split())
     if len(line) <= longest:
@@ -158,7 +158,7 @@ def labels_of(names: Sequence[str], longest: int = LONGEST_LABEL) -> list[str]:
     """Short labels. Names that would become equal show the words in which they differ.
 
     >>> labels_of(["intensity at 07 o'clock, in lux", "intensity at 08 o'clock, in lux"], 16)
-    ['inten…07…in lux', 'inten…08…in lux']
+    ['intens…07…in lux', 'intens…08…in lux']
     """
     short = [shorten(name, longest) for name in names]
     for label in {s for s in short if short.count(s) > 1}:
