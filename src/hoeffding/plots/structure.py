@@ -53,7 +53,7 @@ def component(
     >>> import hoeffding
     >>> result = hoeffding.transform([[0, 1], [2, 5]], feature_names=["a", "b"])
     >>> ax = hoeffding.plots.component(result, ["a"])
-    >>> [bar.get_height() for bar in ax.patches]
+    >>> [float(bar.get_height()) for bar in ax.patches]
     [-1.5, 1.5]
     """
     chosen = reading.output_index(result, output)
