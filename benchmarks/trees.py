@@ -162,7 +162,8 @@ def stages(model: Any, X: Any, threads: int) -> None:
     print(f"  stages: {', '.join(lines)}")
     print(
         f"  sets: {len(read.tables.family):,} different paths, closure {len(closed):,}, "
-        f"{int(solution.shattered.sum()):,} of it shattered, {len(family):,} components; a choice was made at {solution.n_chosen:,} sets"
+        f"{int(solution.shattered.sum()):,} of it shattered, {len(family):,} components; "
+        f"a choice was made at {solution.n_chosen:,} sets"
     )
     print(f"  memory: {peak_memory(lambda: ours(model, X, threads))} beyond the model and the rows")
 
@@ -253,9 +254,7 @@ def growth(args: argparse.Namespace) -> None:
     d, most = 40, 10**5 if args.quick else 10**6
     X = (rng.random((most, d)) < rng.uniform(0.1, 0.5, d)).astype(np.uint8)
     y = X[:, :10] @ rng.normal(size=10) + (X[:, 10:20] @ rng.normal(size=10)) * X[:, 20] + rng.normal(0, 0.5, most)
-    print(
-        f"\nGrowth: synthetic rows of {d} independent bits, XGBoost; seconds for the decomposition and Shapley values"
-    )
+    print(f"\nGrowth: synthetic rows of {d} independent bits, XGBoost; seconds of ours")
     few = 20_000
 
     def row(words: str, trees: int, depth: int, n: int) -> None:

@@ -13,19 +13,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hoeffding.bits import BitMatrix, data_frame
+from hoeffding.bits import BitMatrix, data_frame, pack_columns
 from hoeffding.components import Components, Weights
 from hoeffding.engines.parities import tables_of_paths
-from hoeffding.engines.trees import check_sums, last_step, read_model
+from hoeffding.engines.trees import check_sums, evenly, last_step, read_model
 from hoeffding.engines.trees.ensemble import Ensemble
 from hoeffding.engines.trees.polynomial import Polynomial
 from hoeffding.engines.trees.rows import read_rows
-from hoeffding.engines.trees.splits import Leaves, SplitBits, list_leaves, split_bits
+from hoeffding.engines.trees.splits import SplitBits, list_leaves, split_bits
 from hoeffding.names import as_feature_names
 from hoeffding.tables import Encoding
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+
+CHECKED = 1024  # rows of bits at which trees are compared with their model; of other tables it is every row
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,22 +69,26 @@ def read_trees(model: Any, X: Any, output: str | None, threads: int) -> SumOfTab
     ensemble = read_model(model, output)
     rows = read_rows(ensemble, X)
     names = tuple(ensemble.feature_names or column_names(X) or as_feature_names(None, ensemble.n_features))
-    missing: BoolArray = np.isnan(rows)
-    binary: BoolArray = np.asarray(((rows == 0) | (rows == 1) | missing).all(axis=0))
-    splits, on_bits = split_bits(ensemble, binary, np.asarray(missing.any(axis=0)))
-    leaves = list_leaves(on_bits)
-    what, encoding = "trees on bits", None
-    if binary.all() and not missing.any():  # the columns are the bits, whether the trees use them or not
-        bits = BitMatrix.from_rows(rows)
+    bits = _as_bits(rows)
+    if bits is not None:  # the columns are the bits, whether the trees use them or not
+        everywhere = np.ones(ensemble.n_features, np.bool_)
+        splits, on_bits = split_bits(ensemble, everywhere, ~everywhere)
+        leaves, encoding = list_leaves(on_bits), None
         leaves = replace(leaves, path_bits=splits.column[leaves.path_bits])
+        what, checked = "trees on bits", evenly(len(rows), CHECKED)
     else:
-        encoding = _encoding_of(splits, ensemble, names)
+        missing: BoolArray = np.isnan(rows)
+        binary: BoolArray = np.asarray(((rows == 0) | (rows == 1) | missing).all(axis=0))
+        splits, on_bits = split_bits(ensemble, binary, np.asarray(missing.any(axis=0)))
+        leaves, encoding = list_leaves(on_bits), _encoding_of(splits, ensemble, names)
         bits, names = splits.evaluate(rows), encoding.feature_names
-        what = f"trees on {len(splits)} split bits of {ensemble.n_features} columns"
-    tables, sums, size = _tables_and_sums(ensemble, leaves, bits, threads)
-    check_sums(ensemble, (model, X), rows, sums, size)
+        what, checked = f"trees on {len(splits)} split bits of {ensemble.n_features} columns", np.arange(len(rows))
+    tables = tables_of_paths(bits.n_features, leaves, ensemble.base)
+    values = tables.sums(bits, Weights.all_to_one(len(tables.family)), threads)[:, 0]
+    check_sums(ensemble, (model, X), rows, values, checked)
+    what += f" (checked at {'all' if len(checked) == len(rows) else len(checked)} rows)"
     words = f"{ensemble.n_trees} {what}, {ensemble.output}"
-    return SumOfTables(tables, bits, sums, names, encoding, ensemble.single, ensemble.output_names, words)
+    return SumOfTables(tables, bits, values, names, encoding, ensemble.single, ensemble.output_names, words)
 
 
 def read_polynomial(polynomial: Polynomial, X: Any, names: Sequence[str] | None, threads: int) -> SumOfTables:
@@ -124,16 +130,12 @@ def _with_names(steps: Any, X: Any) -> Any:
         return rows
 
 
-def _tables_and_sums(
-    ensemble: Ensemble, leaves: Leaves, bits: BitMatrix, threads: int
-) -> tuple[Components, FloatArray, FloatArray]:
-    """The trees as a sum of tables of bits; its values at the rows, and sums of absolute values, ``(n, m)`` each."""
-    m = len(ensemble.base)
-    both = replace(leaves, leaf_values=np.concatenate([leaves.leaf_values, np.abs(leaves.leaf_values)], axis=1))
-    tables = tables_of_paths(bits.n_features, both, np.concatenate([ensemble.base, np.zeros(m)]))
-    sums = tables.sums(bits, Weights.all_to_one(len(tables.family)), threads)[:, 0]
-    values = replace(tables, tables=tuple(np.ascontiguousarray(t[..., :m]) for t in tables.tables))
-    return values, sums[:, :m], sums[:, m:]
+def _as_bits(rows: FloatArray) -> BitMatrix | None:
+    """The rows, packed, if they hold nothing but zeros and ones."""
+    ones: BoolArray = rows == 1
+    if not (ones | (rows == 0)).all():
+        return None
+    return BitMatrix(pack_columns(ones.view(np.uint8)), len(rows))
 
 
 def _encoding_of(splits: SplitBits, ensemble: Ensemble, names: Sequence[str]) -> Encoding:

@@ -20,7 +20,7 @@ from hoeffding.engines.trees.rows import read_rows
 
 READERS: tuple[ModuleType, ...] = (sklearn, xgboost)
 OUTPUTS = ("prediction", "probability", "margin")
-CHECKED_CLOSELY = 512  # rows at which every tree is followed
+CHECKED_CLOSELY = 128  # rows at which every tree is followed
 CHUNK = 2**16  # rows that are checked at a time
 LINK_ROUNDOFF = 64  # units in the last place that a library may lose between its sum and its answer
 
@@ -80,7 +80,7 @@ def read_ensemble(model: Any, X: Any, *, output: str | None = None) -> Ensemble:
     """
     ensemble = read_model(model, output)
     rows = read_rows(ensemble, X)
-    some = _evenly(len(rows))
+    some = evenly(len(rows), CHECKED_CLOSELY)
     _compare_closely(ensemble, rows, some, answers(ensemble, model, X, rows, some))
     return ensemble
 
@@ -111,31 +111,32 @@ def _check_output(ensemble: Ensemble, output: str | None) -> None:
 
 
 def check_sums(
-    ensemble: Ensemble, given: tuple[Any, Any], rows: FloatArray, ours: FloatArray, size: FloatArray
+    ensemble: Ensemble, given: tuple[Any, Any], rows: FloatArray, ours: FloatArray, at: npt.NDArray[np.intp]
 ) -> None:
     """Compare sums of the leaves, however computed, with what the model says, and refuse the model if they differ.
 
-    Every row is compared. At some of them, evenly spaced, the trees are followed one by one as well, which gives a
-    narrower bound on what rounding can do.
+    At some of the rows, evenly spaced, the trees are followed one by one as well, which gives a narrower bound on what
+    rounding can do.
 
     Parameters
     ----------
     given : the model, and the rows as the user gave them
     rows : (n, n_features), as :func:`read_rows` gives them
-    ours : (n, m)
-    size : (n, m)
-        Sums of the absolute values of the leaves: no partial sum is larger.
+    ours : (n, m), at all rows
+    at : the rows to compare
     """
     model, X = given
-    n_sums = ensemble.n_trees + LINK_ROUNDOFF
-    bound = ensemble.roundoff * (n_sums * (np.abs(ensemble.base) + size) + LINK_ROUNDOFF)
-    some = _evenly(len(rows))
-    for a in range(0, len(rows), CHUNK):
-        part = np.arange(a, min(a + CHUNK, len(rows)))
+    starts = ensemble.tree_starts[:-1]
+    largest = np.maximum.reduceat(np.abs(ensemble.value), starts) if len(starts) else np.zeros((0, ours.shape[1]))
+    of_sums = np.abs(ensemble.base) + largest.sum(axis=0)  # no partial sum is larger
+    allowed = ensemble.roundoff * ((ensemble.n_trees + LINK_ROUNDOFF) * of_sums + LINK_ROUNDOFF)
+    closely = at[evenly(len(at), CHECKED_CLOSELY)]
+    for a in range(0, len(at), CHUNK):
+        part = at[a : a + CHUNK]
         theirs = answers(ensemble, model, X, rows, part)
-        _refuse_difference(ours[part], theirs, bound[part], part)
-        near = some[(some >= a) & (some < a + CHUNK)]
-        _compare_closely(ensemble, rows, near, theirs[near - a])
+        _refuse_difference(ours[part], theirs, np.broadcast_to(allowed, theirs.shape), part)
+        near = np.isin(part, closely)
+        _compare_closely(ensemble, rows, part[near], theirs[near])
 
 
 def answers(ensemble: Ensemble, model: Any, X: Any, rows: FloatArray, part: npt.NDArray[np.intp]) -> FloatArray:
@@ -153,11 +154,11 @@ def answers(ensemble: Ensemble, model: Any, X: Any, rows: FloatArray, part: npt.
     return theirs
 
 
-def _evenly(n: int) -> npt.NDArray[np.intp]:
-    """Some of ``n`` rows, evenly spaced."""
+def evenly(n: int, most: int) -> npt.NDArray[np.intp]:
+    """At most so many of ``n`` rows, evenly spaced."""
     if n == 0:
         raise ValueError("X: no rows; the model is checked on real rows, at least one is needed")
-    return np.unique(np.linspace(0, n - 1, CHECKED_CLOSELY).astype(np.intp))
+    return np.unique(np.linspace(0, n - 1, min(most, n)).astype(np.intp))
 
 
 def _compare_closely(ensemble: Ensemble, rows: FloatArray, part: npt.NDArray[np.intp], theirs: FloatArray) -> None:

@@ -104,7 +104,9 @@ def _averaged_trees(model: Any) -> Ensemble:
             f"instance the callable `lambda X: model.predict_proba(X)[0][:, 1]`"
         )
     estimators = model.estimators_ if _is(model, FORESTS) else [model]
-    trees = [_tree(estimator.tree_, _leaf_values(model, estimator.tree_) / len(estimators)) for estimator in estimators]
+    grown = [estimator.tree_ for estimator in estimators]
+    values = [_leaf_values(model, tree) / len(grown) for tree in grown]
+    trees = _trees(grown, values)
     n_outputs = trees[0].value.shape[1]
     output = "probability" if _is_classifier(model) else "prediction"
     if output == "probability" and n_outputs == 1:
@@ -120,13 +122,24 @@ def _leaf_values(model: Any, tree: Any) -> FloatArray:
     return np.array(shares[:, 1:] if shares.shape[1] == 2 else shares, np.float64)
 
 
-def _tree(tree: Any, value: FloatArray) -> Tree:
-    leaf = tree.children_left < 0
+def _trees(grown: list[Any], values: list[FloatArray]) -> list[Tree]:
+    """Trees with the values of their nodes, ``(n_nodes, m)`` each."""
+    ends = np.cumsum([tree.node_count for tree in grown])
+    thresholds = threshold_of_single_above(np.concatenate([tree.threshold for tree in grown]))
+    return [
+        _tree(tree, threshold, value)
+        for tree, threshold, value in zip(grown, np.split(thresholds, ends[:-1]), values, strict=True)
+    ]
+
+
+def _tree(tree: Any, threshold: FloatArray, value: FloatArray) -> Tree:
+    left = tree.children_left
+    leaf = left < 0
     return Tree(
         feature=np.where(leaf, -1, tree.feature),
-        threshold=np.where(leaf, 0.0, threshold_of_single_above(tree.threshold)),
+        threshold=np.where(leaf, 0.0, threshold),
         missing_right=np.asarray(tree.missing_go_to_left) == 0,
-        left=tree.children_left,
+        left=left,
         right=tree.children_right,
         value=np.where(leaf[:, None], value, 0.0),
     )
@@ -137,12 +150,13 @@ def _tree(tree: Any, value: FloatArray) -> Tree:
 
 def _gradient_boosting(model: Any) -> Ensemble:
     n_outputs = model.estimators_.shape[1]
-    trees = []
+    grown, values = [], []
     for stage in model.estimators_:
         for k, estimator in enumerate(stage):
-            value = np.zeros((estimator.tree_.node_count, n_outputs))
-            value[:, k] = model.learning_rate * estimator.tree_.value[:, 0, 0]
-            trees.append(_tree(estimator.tree_, value))
+            grown.append(estimator.tree_)
+            values.append(np.zeros((estimator.tree_.node_count, n_outputs)))
+            values[-1][:, k] = model.learning_rate * estimator.tree_.value[:, 0, 0]
+    trees = _trees(grown, values)
     output = _margin(n_outputs) if _is_classifier(model) else "prediction"
     return Ensemble.from_trees(
         model.n_features_in_, trees, _first_guess(model, n_outputs), **_described(model, n_outputs, output)
