@@ -6,30 +6,34 @@ sets of at most k bits, :math:`\sum w y^2` and :math:`\sum w`. They are sums ove
 away again.
 
 Internally the bits are recoded so that a one is the rarer value (``flip`` says which): rows become sparse and few sets
-occur. Counts and sums over the *cells* of :math:`X_S` follow by inclusion and exclusion.
+occur. Counts and sums over the *cells* of :math:`X_S` follow by inclusion and exclusion. Chunks that were counted apart
+may have chosen differently; :meth:`Moments.merge` adds them all the same.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import comb
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from hoeffding import _kernels
+from hoeffding import _kernels, packed
 from hoeffding.bits import BitMatrix
 from hoeffding.checks import as_order, as_real, as_weights
 from hoeffding.machine import hands
 from hoeffding.measure import Measure
+from hoeffding.recoding import invert
 from hoeffding.subsets import IndexArray, SubsetFamily, find_rows, index_dtype, unique_rows
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
+KIND, VERSION = "moments", 1  # of their bytes
 ROUNDING = 16 * np.finfo(float).eps  # of a sum of real weights, in units of the sum of all
 
 
@@ -160,15 +164,16 @@ class Moments:
         n, d = bits.n_rows, bits.n_features
         if like is not None and (len(like.flip) != d or len(like.offset) != targets.shape[1]):
             raise ValueError("like: has another number of features or targets than this chunk")
-        flip, offset = 2 * bits.ones() > n, np.zeros(targets.shape[1])
-        if targets.size:
-            offset = np.average(targets, axis=0, weights=w)
-        if like is not None:
+        real = w is not None and not np.array_equal(w, np.floor(w))
+        planes = None if w is None or real else _bit_planes(w.astype(np.int64))
+        if like is None:
+            flip, offset = _often_one(bits, planes), np.zeros(targets.shape[1])
+            if targets.size:
+                offset = np.average(targets, axis=0, weights=w)
+        else:
             flip, offset = like.flip, like.offset
         centred = targets - offset
         weighted = centred if w is None else centred * w[:, None]
-        real = w is not None and not np.array_equal(w, np.floor(w))
-        planes = None if w is None or real else _bit_planes(w.astype(np.int64))
         columns = bits.recoded(flip).columns
         n_sets = [comb(d, s) for s in range(largest + 1)] if only is None else [len(level) for level in only.levels]
         passes = 1 + (0 if planes is None else len(planes))
@@ -208,16 +213,86 @@ class Moments:
     def __sub__(self, other: Moments) -> Moments:
         return self._combine(other, -1)
 
+    @classmethod
+    def merge(cls, parts: Iterable[Moments]) -> Moments:
+        """The sum of moments that were counted apart, whatever recoding and offset each of them chose.
+
+        Counts are exact: the result is that of all rows at once, but for the rounding of sums of targets.
+
+        Parameters
+        ----------
+        parts : iterable of Moments
+            Of the same orders (and family). They are taken one at a time.
+
+        Examples
+        --------
+        >>> from hoeffding import Moments
+        >>> a = Moments.from_chunk([[0, 1], [0, 1], [1, 1]], [1.0, 2.0, 3.0])
+        >>> b = Moments.from_chunk([[0, 0], [0, 0], [0, 1], [1, 0]], [4.0, 5.0, 6.0, 7.0])
+        >>> Moments.merge([a, b])
+        Moments(7 rows of 2 bits, order 2, 4 sets occur, 1 targets)
+        """
+        total: Moments | None = None
+        for part in parts:
+            if total is None:
+                total = part
+            elif len(part.flip) != len(total.flip) or len(part.offset) != len(total.offset):
+                raise ValueError(
+                    f"parts: moments of {len(total.flip)} features and {len(total.offset)} targets, and of "
+                    f"{len(part.flip)} and {len(part.offset)}; all chunks must have the same"
+                )
+            else:
+                total = total + part.recoded(total.flip)._moved(total.offset)
+        if total is None:
+            raise ValueError("parts: there are none")
+        return total.recoded()
+
+    def recoded(self, flip: BoolArray | None = None) -> Moments:
+        """The same sums with other bits inverted, ``flip`` of shape ``(d,)``; by default so that ones are rare."""
+        if flip is None:
+            ones, n = np.where(self.flip, self.counts[0], 0), self.counts[0]
+            for level in self.sets.levels[1:2]:
+                at, count = level[:, 0], self.counts[self.sets.starts[1] : self.sets.starts[2]]
+                ones[at] = np.where(self.flip[at], n - count, count)
+            flip = 2 * ones > n
+        out = self
+        for bit in np.flatnonzero(flip != self.flip).tolist():
+            out = out._inverted(bit)
+        return out
+
+    def _inverted(self, bit: int) -> Moments:
+        new = invert(self.sets, bit, self.count_order, self.only)
+        n_low = int(new.sets.starts[min(self.order + 1, len(new.sets.levels))])
+        counts = new.apply(self.counts, len(new.sets))
+        flip = self.flip.copy()
+        flip[bit] = not flip[bit]
+        return replace(
+            self,
+            sets=new.sets,
+            counts=counts,
+            weights=None if self.weights is None else new.apply(self.weights, len(counts)),
+            targets=new.apply(self.targets, n_low),
+            flip=flip,
+        )._of_sets_that_occur()
+
+    def _moved(self, offset: FloatArray) -> Moments:
+        """The same sums of targets minus another offset."""
+        if np.array_equal(offset, self.offset):
+            return self
+        shift = self.offset - offset
+        squares = self.squares + 2 * shift * self.targets[0] + shift**2 * self.total
+        targets = self.targets + self.masses[: len(self.targets), None] * shift
+        return replace(self, targets=targets, squares=squares, offset=offset.copy())
+
     def _combine(self, other: Moments, sign: int) -> Moments:
-        same = (self.order, self.count_order) == (other.order, other.count_order)
-        same = same and np.array_equal(self.flip, other.flip)
-        if not (same and np.array_equal(self.offset, other.offset)):
-            raise ValueError("moments of another order, recoding or offset; build the chunks with like= the first one")
-        if self.only != other.only:
-            raise ValueError("moments of another family of sets; build all chunks with of_family and the same family")
+        self._refuse_unlike(other)
         if (self.weights is None) != (other.weights is None):
             mine, theirs = (replace(m, weights=m.masses) for m in (self, other))
             return mine._combine(theirs, sign)
+        if sign > 0 and self.sets == other.sets:  # as with most chunks of a long stream
+            both = None if self.weights is None else self.weights + other.masses
+            counts, squares = self.counts + other.counts, self.squares + other.squares
+            return replace(self, counts=counts, weights=both, targets=self.targets + other.targets, squares=squares)
         n_levels = max(len(self.sets.levels), len(other.sets.levels))
         levels, at_mine, at_theirs, start = [], [], [], 0
         for s in range(n_levels):
@@ -247,16 +322,75 @@ class Moments:
         if self.weights is not None and other.weights is not None:
             weights = added(self.weights, other.weights, start)
         targets = added(self.targets, other.targets, n_low)
-        alive = counts > 0
+        squares = self.squares + sign * other.squares
+        out = replace(self, sets=sets, counts=counts, weights=weights, targets=targets, squares=squares)
+        return out._of_sets_that_occur()
+
+    def _refuse_unlike(self, other: Moments) -> None:
+        same = (self.order, self.count_order) == (other.order, other.count_order)
+        same = same and np.array_equal(self.flip, other.flip)
+        if not (same and np.array_equal(self.offset, other.offset)):
+            raise ValueError(
+                "moments of another order, recoding or offset; build the chunks with like= the first one, or add them "
+                "with Moments.merge, which needs the same order only"
+            )
+        if self.only != other.only:
+            raise ValueError("moments of another family of sets; build all chunks with of_family and the same family")
+
+    def _of_sets_that_occur(self) -> Moments:
+        alive = self.counts > 0
         alive[0] = True
         return replace(
             self,
-            sets=sets.select(alive),
-            counts=counts[alive],
-            weights=None if weights is None else weights[alive],
-            targets=targets[alive[:n_low]],
-            squares=self.squares + sign * other.squares,
+            sets=self.sets.select(alive),
+            counts=self.counts[alive],
+            weights=None if self.weights is None else self.weights[alive],
+            targets=self.targets[alive[: len(self.targets)]],
         )
+
+    # -- bytes --------------------------------------------------------------------------------------------------------
+
+    def to_bytes(self) -> bytes:
+        """All sums as bytes, with a version and a checksum, for files and other machines."""
+        facts = {"d": self.n_features, "order": self.order, "count_order": self.count_order}
+        arrays: dict[str, npt.NDArray[Any]] = {"counts": self.counts, "targets": self.targets}
+        arrays |= {"squares": self.squares, "offset": self.offset, "flip": self.flip}
+        if self.weights is not None:
+            arrays["weights"] = self.weights
+        families = {"sets": self.sets, "only": self.only}
+        for name, family in families.items():
+            facts[name] = -1 if family is None else len(family.levels)
+            levels = () if family is None else family.levels
+            arrays |= {f"{name}_{s}": level.astype(index_dtype(self.n_features)) for s, level in enumerate(levels)}
+        return packed.to_bytes(KIND, VERSION, facts, arrays)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The inverse of :meth:`to_bytes`; bytes that are damaged or of something else are a ValueError.
+
+        Examples
+        --------
+        >>> from hoeffding import Moments
+        >>> moments = Moments.from_chunk([[0, 1], [1, 1]], [1.0, 2.0])
+        >>> Moments.merge([moments, Moments.from_bytes(moments.to_bytes())])
+        Moments(4 rows of 2 bits, order 2, 2 sets occur, 1 targets)
+        """
+        facts, arrays = packed.from_bytes(KIND, VERSION, data)
+
+        def family(name: str) -> SubsetFamily:
+            return SubsetFamily(facts["d"], tuple(arrays[f"{name}_{s}"] for s in range(facts[name])))
+
+        try:
+            return cls(
+                order=facts["order"],
+                count_order=facts["count_order"],
+                sets=family("sets"),
+                only=None if facts["only"] < 0 else family("only"),
+                weights=arrays.get("weights"),
+                **{name: arrays[name] for name in ("counts", "targets", "squares", "offset", "flip")},
+            )
+        except KeyError as error:
+            raise ValueError(f"data: not complete, {error} is missing") from None
 
     # -- cells --------------------------------------------------------------------------------------------------------
 
@@ -476,6 +610,15 @@ def _to_cells(values: npt.NDArray[Any], at: IntArray) -> npt.NDArray[Any]:
         absent, present = np.moveaxis(by_bit, axis, 0)
         absent -= present
     return out
+
+
+def _often_one(bits: BitMatrix, planes: npt.NDArray[np.uint64] | None) -> BoolArray:
+    """The columns that are one in more than half of the rows, counted with integer weights, shape ``(d,)``."""
+    if planes is None:
+        return np.asarray(2 * bits.ones() > bits.n_rows)
+    ones = [np.bitwise_count(bits.columns & plane).sum(axis=1, dtype=np.int64) << b for b, plane in enumerate(planes)]
+    total = [int(np.bitwise_count(plane).sum()) << b for b, plane in enumerate(planes)]
+    return np.asarray(2 * np.sum(ones, axis=0) > sum(total))
 
 
 def _bit_planes(w: IntArray) -> npt.NDArray[np.uint64]:
