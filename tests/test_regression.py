@@ -153,6 +153,23 @@ def test_the_route_is_chosen_by_cost_and_recorded():
     assert HoeffdingRegressor(1).fit(wide, np.arange(80.0)).route_.startswith("rows: ")
 
 
+def test_where_the_gram_matrix_does_not_fit_the_rows_are_used_and_give_the_same(monkeypatch):
+    X, y = some_data(0, n=3000, d=25)
+    usual = HoeffdingRegressor(2, 0.05, **TIGHT).fit(X, y)
+    assert usual.route_.startswith("gram: ")
+    monkeypatch.setattr(low_order, "available_memory", lambda: 2**21)
+    model = HoeffdingRegressor(2, 0.05, **TIGHT).fit(X, y)
+    assert model.route_.startswith("rows: the Gram matrix would take ")
+    assert model.decomposition_.subsets == usual.decomposition_.subsets
+    assert_same_fit(model, usual, X, X, y)
+    for needs_gram in ({"alpha": 0}, {"l1_ratio": 0.0}, {"alpha": "cv"}):
+        with pytest.raises(MemoryError, match=r"components: their Gram matrix takes .*, 2\.0 MiB are available; use a"):
+            HoeffdingRegressor(2, **needs_gram).fit(X, y)
+    monkeypatch.setattr("hoeffding.machine.available_memory", lambda: 2**10)
+    with pytest.raises(MemoryError, match="the list of the ones of all sets takes"):
+        HoeffdingRegressor(2, 0.05).fit(X, y)
+
+
 # -- the decomposition ------------------------------------------------------------------------------------------------
 
 

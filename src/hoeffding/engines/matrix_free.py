@@ -52,7 +52,10 @@ class Operator:
         from scipy.sparse import csc_array, diags_array
 
         recoded = bits.recoded(moments.flip)
-        counts = [recoded.count(level) for level in basis.monomials.levels]
+        if weights is None or moments.weights is not None:  # their counts are numbers of rows
+            counts = np.split(moments.counts[basis.at], basis.monomials.starts[1:-1])
+        else:
+            counts = [recoded.count(level) for level in basis.monomials.levels]
         require_memory(
             20.0 * sum(c.sum() for c in counts), "the list of the ones of all sets", "use a lower order or fewer sets"
         )
