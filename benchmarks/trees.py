@@ -147,8 +147,8 @@ def stages(model: Any, X: Any, threads: int) -> None:
         lines.append(f"{words} {1e3 * seconds:.0f} ms")
         return out
 
-    read = stage("reading and checking", lambda: read_trees(model, X, None, threads))
-    closed = stage("closure", lambda: closure(read.tables.family, 10**7))
+    read = stage("reading and checking", lambda: read_trees(model, X, None, 10**7, threads))
+    closed = stage("closure (part of it)", lambda: closure(read.tables.family, 10**7))
     fourier = stage("parities", lambda: parity_coefficients(read.tables, closed))
     moments = stage("counting", lambda: Moments.of_family(read.bits, closed, read.values, n_jobs=threads))
     solution = stage("recursion", lambda: sparse.solve(moments, fourier, threads))
@@ -262,9 +262,8 @@ def growth(args: argparse.Namespace) -> None:
             n_estimators=trees, max_depth=depth, learning_rate=0.1, random_state=0, n_jobs=args.threads
         )
         model.fit(X[:few], y[:few])
-        read = read_trees(model, X[:n], None, args.threads)
         try:
-            n_sets = f"{len(closure(read.tables.family, 5_000_000)):,}"
+            n_sets = f"{len(read_trees(model, X[:n], None, 5_000_000, args.threads).closed):,}"
             seconds = f"{timed(lambda: ours(model, X[:n], args.threads), 1)[0]:.2f}"
         except (hoeffding.engines.parities.ClosureTooLargeError, MemoryError) as error:
             n_sets, seconds = f"{type(error).__name__}", "-"

@@ -249,6 +249,17 @@ def test_a_closure_that_is_too_large_goes_to_another_engine_and_says_so():
         decompose(tree, X, max_sets=10, engine="sparse")
 
 
+def test_deep_trees_on_numbers_go_to_another_engine_before_memory_runs_out():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    tree = DecisionTreeRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1] + rng.normal(size=300))
+    result = decompose(tree, X, max_sets=20_000)
+    assert result.engine == "regression"
+    assert "max_sets=20,000" in result.reason
+    assert result.fidelity < 1
+    assert {name for name, _ in result.groups} == {"x0", "x1", "x2", "x3"}
+
+
 def test_an_order_keeps_the_components_of_the_complete_decomposition():
     X, y = bit_problem()
     tree = DecisionTreeRegressor(random_state=0).fit(X, y)

@@ -12,7 +12,13 @@ from hoeffding import Empirical, SubsetFamily
 from hoeffding.bits import BitMatrix
 from hoeffding.components import Components, Weights
 from hoeffding.engines import sparse
-from hoeffding.engines.parities import ClosureTooLargeError, closure, parity_coefficients, tables_of_paths
+from hoeffding.engines.parities import (
+    ClosureTooLargeError,
+    closure,
+    family_of_paths,
+    parity_coefficients,
+    tables_of_paths,
+)
 from hoeffding.engines.trees.splits import Leaves
 from hoeffding.moments import Counted
 from oracles import LocalRule
@@ -35,9 +41,14 @@ def values_of(leaves, rows):
     return out
 
 
+def tables_of(d, leaves):
+    return tables_of_paths(family_of_paths(d, leaves), leaves)
+
+
 def decomposed(leaves, rows, weights=None, **settings):
     sample = sparse.Sample(BitMatrix.from_rows(rows), weights, values_of(leaves, rows))
-    return sparse.decompose_tables(tables_of_paths(rows.shape[1], leaves), sample, **settings)
+    tables = tables_of(rows.shape[1], leaves)
+    return sparse.decompose_tables(tables, closure(tables.family, 10**6), sample, **settings)
 
 
 def components_at(exact, rows):
@@ -108,7 +119,7 @@ def test_it_is_exact_and_hierarchically_orthogonal_on_every_support(problem):
 def test_the_local_rule_is_that_of_the_definition(problem):
     leaves, rows, weights = problem
     d = rows.shape[1]
-    tables = tables_of_paths(d, leaves)
+    tables = tables_of(d, leaves)
     closed = closure(tables.family, 10**6)
     fourier = {frozenset(s): c for s, c in zip(closed, parity_coefficients(tables, closed)[:, 0], strict=True)}
     wanted = LocalRule(fourier, rows, weights / weights.sum()).beta
@@ -142,7 +153,7 @@ def test_parities_of_tables_are_those_of_their_values(implementation):
     rng = np.random.default_rng(0)
     leaves = random_leaves(rng, 5, 9, 4, m=2)
     rows = np.indices((2,) * 5).reshape(5, -1).T
-    tables = tables_of_paths(5, leaves)
+    tables = tables_of(5, leaves)
     family = closure(tables.family, 10**6)
     chi = np.stack([(-1.0) ** rows[:, list(s)].sum(axis=1) for s in family], axis=1)
     np.testing.assert_allclose(chi @ parity_coefficients(tables, family), values_of(leaves, rows), atol=1e-14)

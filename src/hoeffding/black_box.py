@@ -70,15 +70,23 @@ def evaluate(model: Any, X: Any, n_rows: int, output: str | None) -> Values:
 
 
 def _method(model: Any, words: str) -> Callable[[Any], Any]:
+    if type(model).__name__ == "Booster":
+        return _of_booster(model, words)
     method = getattr(model, METHODS[words], None)
     if method is None:
         able = [name for name, m in METHODS.items() if hasattr(model, m)]
         raise ValueError(f"output={words!r}: {type(model).__name__} has no {METHODS[words]}(); it can give {able}")
-    if type(model).__name__ == "Booster" and type(model).__module__.startswith("xgboost"):
-        import xgboost
-
-        return lambda X: method(xgboost.DMatrix(X))
     return method  # type: ignore[no-any-return]  # whatever the estimator has under this name
+
+
+def _of_booster(model: Any, words: str) -> Callable[[Any], Any]:
+    """The native models of XGBoost and LightGBM predict probabilities if that is what they were trained for."""
+    margin = words == "margin"
+    if type(model).__module__.startswith("lightgbm"):
+        return lambda X: model.predict(X, raw_score=margin)
+    import xgboost
+
+    return lambda X: model.predict(xgboost.DMatrix(X), output_margin=margin)
 
 
 def _ask(function: Callable[[Any], Any], X: Any) -> npt.NDArray[Any]:

@@ -26,7 +26,7 @@ from hoeffding.checks import as_count, as_order, as_weights
 from hoeffding.decomposition import Decomposition
 from hoeffding.engines import sparse
 from hoeffding.engines.cube import transform, transform_plan
-from hoeffding.engines.parities import ClosureTooLargeError
+from hoeffding.engines.parities import MAX_SETS, ClosureTooLargeError
 from hoeffding.engines.trees import NotASumOfTreesError, is_tree_model
 from hoeffding.engines.trees.polynomial import Polynomial
 from hoeffding.machine import n_threads
@@ -65,7 +65,7 @@ def decompose(  # noqa: PLR0913  # one argument for each choice
     distinct: bool = False,
     encoding: Encoding | None = None,
     tol: float = 0.0,
-    max_sets: int = sparse.MAX_SETS,
+    max_sets: int = MAX_SETS,
     n_jobs: int = -1,
 ) -> Decomposition:
     """Decompose a model under the distribution of rows.
@@ -232,9 +232,9 @@ def _of_sum(problem: _Problem, request: _Request) -> Decomposition:
     if isinstance(model, Polynomial):
         if problem.output is not None:
             raise ValueError(f"output={problem.output!r}: a polynomial has one kind of output; leave it out")
-        found = read_polynomial(model, problem.X, problem.feature_names, threads)
+        found = read_polynomial(model, problem.X, problem.feature_names, request.max_sets, threads)
     else:
-        found = read_trees(model, problem.X, problem.output, threads)
+        found = read_trees(model, problem.X, problem.output, request.max_sets, threads)
     return _exact(found, _Rows.of(problem, found.bits, found.names, found.encoding), request)
 
 
@@ -249,10 +249,10 @@ def _exact(model: SumOfTables, rows: _Rows, request: _Request) -> Decomposition:
         values = values[np.unique(inverse, return_index=True)[1]]
     exact = sparse.decompose_tables(
         model.tables,
+        model.closed,
         sparse.Sample(rows.bits, rows.weights, values),
         order=request.order,
         tol=request.tol,
-        max_sets=request.max_sets,
         n_jobs=request.n_jobs,
     )
     shape = () if model.single else (model.tables.n_outputs,)

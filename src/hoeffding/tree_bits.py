@@ -15,13 +15,15 @@ import numpy.typing as npt
 
 from hoeffding.bits import BitMatrix, data_frame, pack_columns
 from hoeffding.components import Components, Weights
-from hoeffding.engines.parities import tables_of_paths
+from hoeffding.engines.parities import closure, family_of_paths, tables_of_paths
 from hoeffding.engines.trees import check_sums, evenly, last_step, read_model
 from hoeffding.engines.trees.ensemble import Ensemble
 from hoeffding.engines.trees.polynomial import Polynomial
 from hoeffding.engines.trees.rows import read_rows
 from hoeffding.engines.trees.splits import SplitBits, list_leaves, split_bits
 from hoeffding.names import as_feature_names
+from hoeffding.progress import say
+from hoeffding.subsets import SubsetFamily
 from hoeffding.tables import Encoding
 
 FloatArray = npt.NDArray[np.float64]
@@ -38,6 +40,8 @@ class SumOfTables:
     ----------
     tables : Components
         The leaves, added up by path; or the terms of a polynomial.
+    closed : SubsetFamily
+        All subsets of the sets of these tables.
     bits : BitMatrix
         The rows.
     values : (n, m)
@@ -54,6 +58,7 @@ class SumOfTables:
     """
 
     tables: Components
+    closed: SubsetFamily
     bits: BitMatrix
     values: FloatArray
     names: tuple[str, ...]
@@ -63,8 +68,11 @@ class SumOfTables:
     words: str
 
 
-def read_trees(model: Any, X: Any, output: str | None, threads: int) -> SumOfTables:
-    """Read a fitted model of trees (or a pipeline that ends in one) and its rows, shape (n, d)."""
+def read_trees(model: Any, X: Any, output: str | None, max_sets: int, threads: int) -> SumOfTables:
+    """Read a fitted model of trees (or a pipeline that ends in one) and its rows, shape (n, d).
+
+    Raises :class:`~hoeffding.engines.parities.ClosureTooLargeError` if the paths have more than ``max_sets`` subsets.
+    """
     model, X = _through_pipeline(model, X)
     ensemble = read_model(model, output)
     rows = read_rows(ensemble, X)
@@ -83,22 +91,28 @@ def read_trees(model: Any, X: Any, output: str | None, threads: int) -> SumOfTab
         leaves, encoding = list_leaves(on_bits), _encoding_of(splits, ensemble, names)
         bits, names = splits.evaluate(rows), encoding.feature_names
         what, checked = f"trees on {len(splits)} split bits of {ensemble.n_features} columns", np.arange(len(rows))
-    tables = tables_of_paths(bits.n_features, leaves, ensemble.base)
+    say("Listing the subsets of all paths")
+    paths = family_of_paths(bits.n_features, leaves)
+    closed = closure(paths, max_sets)
+    tables = tables_of_paths(paths, leaves, ensemble.base)
     values = tables.sums(bits, Weights.all_to_one(len(tables.family)), threads)[:, 0]
     check_sums(ensemble, (model, X), rows, values, checked)
     what += f" (checked at {'all' if len(checked) == len(rows) else len(checked)} rows)"
     words = f"{ensemble.n_trees} {what}, {ensemble.output}"
-    return SumOfTables(tables, bits, values, names, encoding, ensemble.single, ensemble.output_names, words)
+    return SumOfTables(tables, closed, bits, values, names, encoding, ensemble.single, ensemble.output_names, words)
 
 
-def read_polynomial(polynomial: Polynomial, X: Any, names: Sequence[str] | None, threads: int) -> SumOfTables:
+def read_polynomial(
+    polynomial: Polynomial, X: Any, names: Sequence[str] | None, max_sets: int, threads: int
+) -> SumOfTables:
     """A polynomial of bits at rows of bits, shape (n, d)."""
     bits = X if isinstance(X, BitMatrix) else BitMatrix.from_rows(X)
     labels = as_feature_names(column_names(X) if names is None else names, bits.n_features)
     tables = polynomial.tables(labels)
+    closed = closure(tables.family, max_sets)
     values = tables.sums(bits, Weights.all_to_one(len(tables.family)), threads)[:, 0]
     words = f"polynomial of {len(polynomial.terms)} terms"
-    return SumOfTables(tables, bits, values, labels, None, polynomial.single, None, words)
+    return SumOfTables(tables, closed, bits, values, labels, None, polynomial.single, None, words)
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:

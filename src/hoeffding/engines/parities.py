@@ -7,19 +7,22 @@ parity coefficients of all :math:`2^{|P|}` subsets of P. No set outside these su
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from hoeffding._kernels.reference import walsh_hadamard
 from hoeffding.components import Components
 from hoeffding.engines.trees.splits import Leaves
-from hoeffding.machine import readable_bytes
+from hoeffding.machine import readable_bytes, require_memory
 from hoeffding.subsets import IndexArray, SubsetFamily, find_rows, index_dtype, unique_rows
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 BYTES_OF_A_SET = 1000.0  # a set of six features: cells, positions, sums
+MAX_SETS = 1_000_000  # of a closure, unless the caller allows more: some seconds and gigabytes
 CHUNK = 2**21  # subsets of paths that are listed at once
 
 
@@ -34,27 +37,39 @@ class ClosureTooLargeError(ValueError):
         )
 
 
-def tables_of_paths(d: int, leaves: Leaves, base: FloatArray | None = None) -> Components:
-    """The leaves added up by path: a function of ``d`` bits as a sum of tables, one for each different path.
+def family_of_paths(d: int, leaves: Leaves) -> SubsetFamily:
+    """The different paths of leaves, and the empty one, as sets of ``d`` bits."""
+    lengths, dtype = np.diff(leaves.path_starts), index_dtype(d)
+    by_size = [np.flatnonzero(lengths == size) for size in range(1, int(lengths.max(initial=0)) + 1)]
+    paths = [unique_rows(_paths(leaves, which, size, dtype)) for size, which in enumerate(by_size, start=1)]
+    return SubsetFamily(d, (np.zeros((1, 0), dtype), *paths))
+
+
+def tables_of_paths(family: SubsetFamily, leaves: Leaves, base: FloatArray | None = None) -> Components:
+    """The leaves added up by path: a function of bits as a sum of tables, one for each different path of the family.
 
     ``base``, shape ``(m,)``, is added to all values.
     """
     m = leaves.leaf_values.shape[1]
+    cells = sum(len(level) * 2.0**size for size, level in enumerate(family.levels))
+    require_memory(16.0 * m * cells, f"tables of {len(family)} paths", "use shallower trees, or engine='regression'")
     lengths = np.diff(leaves.path_starts)
-    constant = leaves.leaf_values[lengths == 0].sum(axis=0) + (0.0 if base is None else base)
-    levels: list[IndexArray] = [np.zeros((1, 0), index_dtype(d))]
-    tables: list[FloatArray] = [np.broadcast_to(constant, (1, 1, m)).copy()]
-    for size in range(1, int(lengths.max(initial=0)) + 1):
+    tables: list[FloatArray] = []
+    for size, level in enumerate(family.levels):
         which = np.flatnonzero(lengths == size)
         at = leaves.path_starts[which][:, None] + np.arange(size)
-        paths = leaves.path_bits[at].astype(index_dtype(d)).reshape(len(which), size)
-        cells = (leaves.path_values[at].astype(np.int64) << np.arange(size - 1, -1, -1)).sum(axis=1)
-        level = unique_rows(paths)
+        cell = (leaves.path_values[at].astype(np.int64) << np.arange(size - 1, -1, -1)).sum(axis=1)
         table = np.zeros((len(level), 2**size, m))
-        np.add.at(table, (find_rows(level, paths), cells), leaves.leaf_values[which])
-        levels.append(level)
+        np.add.at(table, (find_rows(level, _paths(leaves, which, size, level.dtype)), cell), leaves.leaf_values[which])
         tables.append(table)
-    return Components(SubsetFamily(d, tuple(levels)), tuple(tables))
+    if base is not None:
+        tables[0] += base
+    return Components(family, tuple(tables))
+
+
+def _paths(leaves: Leaves, which: npt.NDArray[np.intp], size: int, dtype: Any) -> IndexArray:
+    at = leaves.path_starts[which][:, None] + np.arange(size)
+    return np.asarray(leaves.path_bits[at].astype(dtype).reshape(len(which), size))
 
 
 def closure(family: SubsetFamily, max_sets: int) -> SubsetFamily:

@@ -23,7 +23,7 @@ from hoeffding import _kernels
 from hoeffding._kernels.reference import parities, walsh_hadamard
 from hoeffding.bits import BitMatrix
 from hoeffding.components import Components, Weights
-from hoeffding.engines.parities import closure, parity_coefficients
+from hoeffding.engines.parities import parity_coefficients
 from hoeffding.machine import n_threads, require_memory
 from hoeffding.moments import Counted, Moments
 from hoeffding.progress import say
@@ -34,7 +34,6 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
-MAX_SETS = 1_000_000  # of a closure, unless the caller allows more: some seconds and gigabytes
 ROUNDING = 16 * np.finfo(float).eps
 BLOCK = 2**22  # cells of sets that are worked on at once
 
@@ -81,11 +80,11 @@ class Sample:
 
 def decompose_tables(
     tables: Components,
+    closed: SubsetFamily,
     sample: Sample,
     *,
     order: int | None = None,
     tol: float = 0.0,
-    max_sets: int = MAX_SETS,
     n_jobs: int = -1,
 ) -> Exact:
     """Decompose a sum of tables of bits, such as the leaves of trees, under the distribution of rows.
@@ -93,19 +92,17 @@ def decompose_tables(
     Parameters
     ----------
     tables : Components
-        The function. Its family need not be closed.
+        The function.
+    closed : SubsetFamily
+        All subsets of the sets of its family, see :func:`~hoeffding.engines.parities.closure`.
     sample : Sample
         Whose values are those of the function.
     order : int or None
         Keep the components of at most so many features; by default all.
     tol : float
         Leave out components of less than this share of the variance of every output (0: only those that are zero).
-    max_sets : int
-        Of the closure; more raise :class:`~hoeffding.engines.parities.ClosureTooLargeError`.
     """
     threads = n_threads(n_jobs)
-    say("Listing the subsets of all paths")
-    closed = closure(tables.family, max_sets)
     bits, weights, f = sample.bits, sample.weights, sample.values
     m, n = tables.n_outputs, bits.n_rows
     cells = sum(len(level) * 2.0**s for s, level in enumerate(closed.levels))
