@@ -84,6 +84,7 @@ def test_several_outputs_come_last():
     assert result.share_by_order().shape == (3, 5)
     assert len(result.to_frame()) == 40
     assert "5 outputs" in repr(result)
+    assert "unique, one output (y)" in repr(hoeffding.transform([0.0, 1.0], output_names=["y"]))
 
 
 def test_data_frames_are_read_by_name_in_any_order(result):

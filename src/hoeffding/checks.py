@@ -12,15 +12,7 @@ FloatArray = npt.NDArray[np.float64]
 
 def as_real(name: str, a: npt.ArrayLike) -> FloatArray:
     """Read real numbers into a new float64 array; refuse what would not be kept exactly."""
-    refuse_masked(name, a)
-    try:
-        given = np.asarray(a)
-    except ValueError as error:
-        raise ValueError(f"{name}: not an array, {error}") from None
-    if given.dtype.kind == "c":
-        raise TypeError(f"{name}: complex numbers are not supported; pass real and imaginary part as two outputs")
-    if given.dtype.kind not in "buif":
-        raise TypeError(f"{name}: expected real numbers, got dtype {given.dtype}")
+    given = as_array(name, a)
     with np.errstate(over="ignore"):
         out = np.array(given, np.float64, order="C")
     if given.dtype.kind in "ui":
@@ -30,6 +22,35 @@ def as_real(name: str, a: npt.ArrayLike) -> FloatArray:
     if not kept.all():
         raise TypeError(f"{name}: dtype {given.dtype} holds numbers that float64 cannot keep; convert them first")
     return out
+
+
+def as_array(name: str, a: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Read an array of real numbers, of any type, without a copy where it is one already."""
+    refuse_masked(name, a)
+    try:
+        given = np.asarray(a)
+    except ValueError as error:
+        raise ValueError(f"{name}: not an array, {error}") from None
+    if given.dtype.kind == "c":
+        raise TypeError(
+            f"{name}: complex numbers are not supported; a complex function is two real ones, real and imaginary part"
+        )
+    if given.dtype.kind not in "buif":
+        shown = "" if given.ndim else f" ({name}={a!r})"
+        raise TypeError(f"{name}: expected real numbers, got dtype {given.dtype}{shown}")
+    return given
+
+
+def cube_hint(size: int) -> str:
+    """What to do with a flat array that could be one over the cube.
+
+    >>> cube_hint(8)
+    '; a flat array with the first feature as the highest bit becomes one by .reshape((2,) * 3)'
+    """
+    d = size.bit_length() - 1
+    if d < 2 or size != 2**d:
+        return ""
+    return f"; a flat array with the first feature as the highest bit becomes one by .reshape((2,) * {d})"
 
 
 def refuse_masked(name: str, a: object) -> None:

@@ -460,12 +460,13 @@ class Decomposition:
 
     def _facts(self) -> list[tuple[str, str]]:
         names = "" if self.output_names is None else f" ({', '.join(self.output_names)})"
-        outputs = f", {int(np.prod(self.output_shape))} outputs{names}" if self.output_shape else ""
+        one = ", one output" if names else ""
+        n_outputs = f", {int(np.prod(self.output_shape))} outputs" if self.output_shape else one
         unique = "unique" if self.unique else "not unique"
         kind = "root mean square" if self.engine == "regression" else "largest"
         facts = [
             ("measure", repr(self.measure)),
-            ("components", f"{len(self.family)}, order up to {self.order}, {unique}{outputs}"),
+            ("components", f"{len(self.family)}, order up to {self.order}, {unique}{n_outputs}{names}"),
             ("engine", f"{self.engine}: {self.reason}"),
             ("fidelity", f"R2 = {self.fidelity:.6g}, {kind} remainder {self.remainder:.1e}"),
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,8 @@ from hoeffding.sensitivity import Variance
 from hoeffding.subsets import SubsetFamily
 
 FloatArray = npt.NDArray[np.float64]
+Backend = Literal["pandas", "polars", "pyarrow"]
+BACKENDS: tuple[Backend, ...] = get_args(Backend)
 
 
 def label(names: Sequence[str]) -> str:
@@ -49,8 +51,10 @@ def of_cells(parts: Components, names: Sequence[str], outputs: Sequence[Any], me
     }
 
 
-def to_native(columns: dict[str, Any], backend: Literal["pandas", "polars", "pyarrow"]) -> Any:
+def to_native(columns: dict[str, Any], backend: Backend) -> Any:
     """A data frame of the library asked for."""
+    if backend not in BACKENDS:
+        raise ValueError(f"backend={backend!r}: choose one of {', '.join(BACKENDS)}")
     import narwhals as nw
 
     try:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from hoeffding import _kernels
 from hoeffding.bits import BitRows, as_bits, merge_rows, pack_columns
-from hoeffding.checks import as_count, as_order, as_real, as_rng, as_weights
+from hoeffding.checks import as_count, as_order, as_real, as_rng, as_weights, cube_hint
 from hoeffding.machine import n_threads, readable_bytes, require_memory
 from hoeffding.subsets import IndexArray, SubsetFamily, as_subset, grow_candidates, index_dtype
 
@@ -45,7 +45,8 @@ class Measure(ABC):
         s = as_subset(subset, self.d)
         if len(s) > MAX_CUBE_FEATURES:
             raise MemoryError(
-                f"subset: the pmf of {len(s)} features has 2^{len(s)} entries; ask for the marginal of fewer features"
+                f"subset: the pmf of {len(s)} features has 2^{len(s)} entries and takes "
+                f"{readable_bytes(8 * 2 ** len(s))}; ask for the marginal of fewer features"
             )
         require_memory(16.0 * 2 ** len(s), f"the pmf of {len(s)} features", "ask for the marginal of fewer features")
         return self._marginal(s)
@@ -247,7 +248,10 @@ class Table(Measure):
     def __init__(self, pmf: npt.ArrayLike) -> None:
         p = as_real("pmf", pmf)
         if p.ndim == 0 or p.shape != (2,) * p.ndim:
-            raise ValueError(f"pmf: expected shape (2,) * d, one axis of length 2 per feature, got shape {p.shape}")
+            hint = cube_hint(p.size) if p.ndim == 1 else ""
+            raise ValueError(
+                f"pmf: expected shape (2,) * d, one axis of length 2 per feature, got shape {p.shape}{hint}"
+            )
         _check_probabilities("pmf", p)
         self._table = _read_only(p)
         self.d = p.ndim
@@ -485,12 +489,15 @@ def check_cube(name: str, d: int) -> None:
     if d > MAX_CUBE_FEATURES:
         raise MemoryError(
             f"{name}: {d} features; an array over the cube has 2^{d} entries and takes {readable_bytes(8 * 2**d)}, the "
-            f"limit is {MAX_CUBE_FEATURES} features; use marginals, or a function of fewer features"
+            f"limit is {MAX_CUBE_FEATURES} features; for a model of so many features pass it with rows of data to "
+            f"decompose(model, X), or restrict the function to fewer features"
         )
 
 
 def as_measure(pmf: Measure | npt.ArrayLike) -> Measure:
     """A measure as it is; an array as a :class:`Table`."""
+    if pmf is None:
+        raise TypeError("pmf=None: give a measure or an array of shape (2,) * d; Uniform(d) is the uniform measure")
     return pmf if isinstance(pmf, Measure) else Table(pmf)
 
 
@@ -505,6 +512,8 @@ def _check_probabilities(name: str, p: FloatArray) -> None:
         raise ValueError(f"{name}{list(cell)}={p[cell]}: positive probabilities must be at least {SMALLEST}; use zero")
     excess = float(p.sum()) - 1.0
     if abs(excess) > SUM_TOLERANCE:
+        if not p.any():
+            raise ValueError(f"{name}: all probabilities are zero, there is no point left")
         raise ValueError(
             f"{name}: the probabilities sum to {1.0 + excess!r}, which is off one by {excess:.3g}; "
             f"if they are weights, pass {name} / {name}.sum() in float64"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 import numpy as np
 
@@ -30,6 +30,8 @@ def as_output_names(given: Sequence[str] | None, output_shape: tuple[int, ...]) 
 
 def _as_names(argument: str, given: Sequence[str], n: int) -> tuple[str, ...]:
     names = tuple(given) if isinstance(given, Iterable) else (None,)
+    if isinstance(given, Set | Mapping):  # their order means nothing, or something else
+        raise TypeError(f"{argument}: expected a sequence of strings, in order, got {type(given).__name__}")
     if isinstance(given, str) or not all(isinstance(name, str) for name in names):
         raise TypeError(f"{argument}={given!r}: expected a sequence of strings")
     if len(names) != n or len(set(names)) != n:
@@ -46,7 +48,7 @@ def feature_indices(argument: str, given: Iterable[int | str], feature_names: Se
     out = []
     for i in given:
         if isinstance(i, str) and i not in feature_names:
-            raise KeyError(f"feature {i!r} is unknown; the features are {', '.join(feature_names)}")
+            raise KeyError(f"{argument}: feature {i!r} is unknown; the features are {', '.join(feature_names)}")
         out.append(feature_names.index(i) if isinstance(i, str) else i)
     return tuple(out)
 

@@ -20,13 +20,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from hoeffding import fourier
-from hoeffding.checks import as_count, as_real, refuse_masked
+from hoeffding.checks import as_array, as_count, as_real, cube_hint
 from hoeffding.decomposition import Decomposition
 from hoeffding.engines import least_variance
 from hoeffding.machine import n_threads, readable_bytes, require_memory
@@ -276,35 +276,27 @@ def _read(
     values: npt.ArrayLike, pmf: Measure | npt.ArrayLike | None, name: str = "values"
 ) -> tuple[Measure, FloatArray, tuple[int, ...]]:
     """The measure, the functions as a new array of shape ``(m, 2**d)``, and the shape of the output axes."""
-    values = _as_array(name, values)
+    values = as_array(name, values)
     shape = values.shape
     if pmf is None:
         if len(shape) == 0 or shape != (2,) * len(shape):
-            raise ValueError(
-                f"{name}: expected shape (2,) * d, got {shape}; for several functions under the uniform measure, "
-                f"put them on the last axis and pass pmf=Uniform(d)"
-            )
+            several = "; for several functions under the uniform measure, put them last and pass pmf=Uniform(d)"
+            hint = cube_hint(values.size) if values.ndim == 1 else several
+            raise ValueError(f"{name}: expected shape (2,) * d, got {shape}{hint}")
         measure: Measure = Uniform(len(shape))
     else:
         measure = as_measure(pmf)
     d = measure.d
     check_cube("pmf", d)
     if shape[:d] != (2,) * d:
-        raise ValueError(f"{name}: expected shape {(2,) * d}, as the measure has {d} features, got {shape}")
+        hint = cube_hint(values.size) if values.ndim == 1 and values.size == 2**d else ""
+        raise ValueError(f"{name}: expected shape {(2,) * d}, as the measure has {d} features, got {shape}{hint}")
     outputs = shape[d:]
     m = int(np.prod(outputs))
     if m == 0:
         raise ValueError(f"{name}: no functions, the output axes have shape {outputs}")
     by_output = values.reshape(2**d, m).T
     return measure, as_real(name, by_output), outputs
-
-
-def _as_array(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
-    refuse_masked(name, values)
-    try:
-        return np.asarray(values)
-    except ValueError as error:
-        raise ValueError(f"{name}: not an array, {error}") from None
 
 
 def _with_pmf(measure: Measure) -> Measure:
