@@ -17,7 +17,7 @@ from hoeffding.subsets import SubsetFamily
 from hoeffding.tables import Encoding
 
 if TYPE_CHECKING:
-    from hoeffding import plots
+    from hoeffding import plots, report
     from hoeffding.encoder import TableEncoder
     from hoeffding.engines.regression import HoeffdingRegressor
 
@@ -49,14 +49,15 @@ __all__ = [
     "inverse_transform",
     "load",
     "plots",
+    "report",
     "transform",
     "transform_plan",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "plots":  # matplotlib is imported only when something is drawn
-        return import_module("hoeffding.plots")
+    if name in {"plots", "report"}:  # imported only when something is drawn or written
+        return import_module(f"hoeffding.{name}")
     if name == "HoeffdingRegressor":  # scikit-learn is imported only when it is needed
         from hoeffding.engines.regression import HoeffdingRegressor
 
