@@ -9,9 +9,9 @@ import hoeffding
 from hoeffding import reproduce
 from hoeffding.basis import design_matrix
 from hoeffding.measure import Empirical
-from hoeffding.reproduce import attributions, cache, pipeline, sites, tables
+from hoeffding.reproduce import attributions, beyond, cache, pipeline, sites, tables
 from hoeffding.reproduce.__main__ import run
-from hoeffding.reproduce.blocks import Figure, Heading, Table, Text, to_html, to_markdown
+from hoeffding.reproduce.blocks import Figure, Heading, Items, Table, Text, to_html, to_markdown
 from hoeffding.subsets import SubsetFamily
 
 
@@ -48,19 +48,6 @@ def test_the_pipeline_and_ours_solve_the_same_problem(rng):
 
 
 # -- attributions -----------------------------------------------------------------------------------------------------
-
-
-def test_our_attributions_are_shapley_values(rng):
-    land = hoeffding.datasets.make_landscape(5, order=3, dependence=0.4, rng=rng)
-    X = land.X[:20]
-    components = dict(zip(land.truth.subsets, land.truth.components(X).T, strict=True))
-    expected = np.zeros((20, 5))
-    for S, values in components.items():
-        for i in S:
-            expected[:, i] += values / len(S)
-    phi = attributions.ours(land.truth, X)
-    assert np.abs(phi - expected).max() < 1e-12
-    assert np.abs(phi.sum(axis=1) + land.truth.coefficients[0] - land.truth.predict(X)).max() < 1e-12
 
 
 def test_shares_sum_to_one_and_local_attributions_to_a_signed_one(rng):
@@ -106,6 +93,47 @@ def test_the_worst_component_is_zero_for_shattered_sets_only(rng):
         result = pipeline.ours(task, family, tol=1e-10).decomposition_
         worst[family] = tables._worst(result.measure, result.parts)
     assert worst["shattered"] < 1e-14 and worst["paper"] > 1e-3
+
+
+# -- what the rows determine ------------------------------------------------------------------------------------------
+
+
+def one_hot_rows(rng, n=200):
+    """Two variables of three values, three bits each, and one free bit."""
+    codes = rng.integers(0, 3, (n, 2))
+    bits = (codes[:, :, None] == np.arange(3)).reshape(n, 6)
+    return np.unique(np.column_stack([bits, rng.integers(0, 2, n)]).astype(np.uint8), axis=0)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_the_null_space_is_that_of_the_matrix_of_functions(rng, order):
+    X = one_hot_rows(rng)
+    family = Empirical(X).shattered(order)
+    Psi = design_matrix(Empirical(X), family)[:, 1:]
+    Psi /= np.sqrt(np.mean(Psi**2, axis=0))
+    null, G = beyond.null_space(X, family)
+    assert null.shape[1] == len(family) - 1 - np.linalg.matrix_rank(Psi) > 0
+    assert np.abs(Psi @ null).max() < 1e-6 and np.abs(null.T @ null - np.eye(null.shape[1])).max() < 1e-12
+    assert np.abs(G - Psi.T @ Psi / len(Psi)).max() < 1e-12
+
+
+def test_bits_of_one_variable_are_determined_only_together(rng):
+    # All 3 x 3 x 2 combinations: independent variables, whose joint components of order one are unique.
+    X = np.array(
+        [[*(a == k for k in range(3)), *(b == k for k in range(3)), c] for a, b, c in product(*map(range, (3, 3, 2)))]
+    )
+    X = X.astype(np.uint8)
+    family = Empirical(X).shattered(1)
+    null, G = beyond.null_space(X, family)
+    groups = [("a", (0, 1, 2)), ("b", (3, 4, 5)), ("c", (6,))]
+    free = np.abs(null).max(axis=1) > 1e-9
+    assert free.tolist() == [True] * 6 + [False]
+    assert beyond._by_variables(family, groups, null, G) == {"variables": 3, "identified_variables": 3}
+    # If b says what a says, neither is determined.
+    X[:, 3:6] = X[:, :3]
+    X = np.unique(X, axis=0)
+    null, G = beyond.null_space(X, family)
+    assert beyond._by_variables(family, groups, null, G) == {"variables": 3, "identified_variables": 1}
 
 
 # -- sites ------------------------------------------------------------------------------------------------------------
@@ -174,14 +202,30 @@ def test_arrays_are_computed_once_for_the_same_content(monkeypatch, tmp_path):
     assert cache.digest([np.ones(2)]) != cache.digest([np.ones(2, np.float32)])
 
 
+def test_what_the_cache_saved_is_counted(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOEFFDING_CACHE", str(tmp_path))
+
+    def ask():
+        with cache.counted() as costs:
+            found = cache.kept("name", ["content"], lambda: {"a": np.arange(3.0)})
+        assert list(found) == ["a"]
+        (cost,) = costs.values()
+        return cost
+
+    first, second = ask(), ask()
+    assert not first["reused"] and second["reused"] and first["seconds"] == second["seconds"] > 0
+
+
 # -- page -------------------------------------------------------------------------------------------------------------
 
 
 def test_blocks_become_markdown_and_html():
     blocks = [Heading("A & B", 1), Text("a < b"), Table(["x", "y"], [["1|2", "<3>"]]), Figure("f.png", "a figure")]
+    blocks += [Items(["one, `two < 3`", "four"])]
     markdown, html = to_markdown(blocks), to_html(blocks)
     assert markdown.startswith("# A & B\n\na < b\n\n| x | y |\n| :-- | --: |\n| 1\\|2 | <3> |")
-    assert "![a figure](f.png)" in markdown
+    assert "![a figure](f.png)" in markdown and "\n- one, `two < 3`\n- four\n" in markdown
+    assert "<ul><li>one, <code>two &lt; 3</code></li><li>four</li></ul>" in html
     assert "<title>A &amp; B</title>" in html and "<td>&lt;3&gt;</td>" in html and '<img src="f.png"' in html
 
 

@@ -104,7 +104,7 @@ def gram(measures: Measures, *, order: int | None = None, ax: Any = None) -> Any
     cosines = [_cosines(measure, order) for _, measure in given]
     panels = canvas.panels(ax, len(given), 2.6, 2.7)
     for panel, (title, _), (matrix, starts) in zip(panels, given, cosines, strict=True):
-        image = panel.imshow(matrix, cmap=canvas.signed_map(), norm=_root_scale(), interpolation="nearest")
+        image = panel.imshow(matrix, cmap=canvas.signed_map(), norm=_root_scale(), interpolation="auto")
         _mark_orders(panel, starts)
         panel.set_title(title, fontsize="medium", parse_math=False)
     beside = panels[-1].inset_axes((1.04, 0.0, 0.05, 1.0))

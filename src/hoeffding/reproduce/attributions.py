@@ -1,4 +1,4 @@
-"""Attributions to features: ours, and those of the packages that the paper compares with.
+"""Attributions to features by the packages that the paper compares with.
 
 All return arrays ``(n, d)``. Globally, features are compared by their share of ``sum |phi|``; locally, by
 ``phi / sum |phi|``, as in the paper.
@@ -17,10 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hoeffding.bits import BitMatrix, BitRows
-from hoeffding.components import Weights
-from hoeffding.decomposition import Decomposition
-from hoeffding.machine import n_threads
+from hoeffding.bits import BitRows
 from hoeffding.reproduce import networks
 from hoeffding.reproduce.cache import Arrays, kept
 from hoeffding.reproduce.models import SEED, BlackBox
@@ -49,15 +46,6 @@ def rank_correlation(a: FloatArray, b: FloatArray) -> float:
     from scipy.stats import spearmanr
 
     return float(spearmanr(a, b).statistic)
-
-
-def ours(result: Decomposition, X: BitRows) -> FloatArray:
-    """Shapley values of a decomposition, ``sum over S with i of f_S / |S|``."""
-    family = result.parts.family
-    sets = np.repeat(np.arange(len(family)), family.sizes)
-    targets = np.concatenate([level.ravel() for level in family.levels if level.shape[1]]).astype(np.int64)
-    weights = Weights(result.n_features, sets, targets, 1.0 / family.sizes[sets])
-    return result.parts.sums(BitMatrix.from_rows(X), weights, n_threads(-1))[:, :, 0]
 
 
 def tree_shap(box: BlackBox, rows: npt.NDArray[np.intp]) -> FloatArray:

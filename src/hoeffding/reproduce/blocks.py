@@ -9,7 +9,8 @@ from html import escape
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
 table { border-collapse: collapse; margin: 1rem 0; font-size: 0.9rem; display: block; overflow-x: auto; }
-th, td { padding: 0.25rem 0.7rem; border-bottom: 1px solid #ddd; text-align: right; }
+th, td { padding: 0.25rem 0.7rem; border-bottom: 1px solid #8885; text-align: right; }
+td { white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
 th { border-bottom: 2px solid #888; }
 img { max-width: 100%; }
@@ -34,6 +35,13 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Items:
+    """A list of sentences."""
+
+    texts: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Table:
     """Rows of text under column heads."""
 
@@ -49,7 +57,7 @@ class Figure:
     caption: str
 
 
-Block = Heading | Text | Table | Figure
+Block = Heading | Text | Items | Table | Figure
 
 
 def to_markdown(page: Iterable[Block]) -> str:
@@ -63,6 +71,8 @@ def _markdown(block: Block) -> str:
             return f"{'#' * level} {text}"
         case Text(text):
             return text
+        case Items(texts):
+            return "\n".join(f"- {text}" for text in texts)
         case Figure(file, caption):
             return f"![{caption}]({file})\n\n{caption}"
         case Table(heads, rows):
@@ -81,12 +91,20 @@ def to_html(page: Iterable[Block]) -> str:
     return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{body}\n</body>\n</html>\n'
 
 
+def _inline(text: str) -> str:
+    """Code between backquotes, all else as it is."""
+    parts = escape(text).split("`")
+    return "".join(f"<code>{part}</code>" if i % 2 else part for i, part in enumerate(parts))
+
+
 def _html(block: Block) -> str:
     match block:
         case Heading(text, level):
             return f"<h{level}>{escape(text)}</h{level}>"
         case Text(text):
-            return f"<p>{escape(text)}</p>"
+            return f"<p>{_inline(text)}</p>"
+        case Items(texts):
+            return f"<ul>{''.join(f'<li>{_inline(text)}</li>' for text in texts)}</ul>"
         case Figure(file, caption):
             image = f'<img src="{escape(file)}" alt="{escape(caption)}">'
             return f"<figure>{image}<figcaption>{escape(caption)}</figcaption></figure>"

@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -14,6 +17,10 @@ import numpy.typing as npt
 from hoeffding.datasets.sources import cache_folder
 
 Arrays = dict[str, npt.NDArray[Any]]
+Costs = dict[str, dict[str, Any]]
+
+SECONDS = "seconds of the computation"
+_COSTS: ContextVar[Costs | None] = ContextVar("costs", default=None)
 
 
 def kept(name: str, content: Sequence[Any], compute: Callable[[], Arrays]) -> Arrays:
@@ -24,12 +31,32 @@ def kept(name: str, content: Sequence[Any], compute: Callable[[], Arrays]) -> Ar
     folder = cache_folder() / "reproduce"
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}-{digest(content)}.npz"
-    if not path.exists():
+    reused = path.exists()
+    if not reused:
+        start = time.perf_counter()
+        found = compute()
+        seconds = np.array(time.perf_counter() - start)
         partial = path.with_suffix(f".{os.getpid()}.npz")
-        np.savez(partial, allow_pickle=False, **compute())
+        np.savez(partial, allow_pickle=False, **found, **{SECONDS: seconds})
         partial.replace(path)
     with np.load(path, allow_pickle=False) as arrays:
-        return dict(arrays)
+        found = dict(arrays)
+    seconds = found.pop(SECONDS)
+    costs = _COSTS.get()
+    if costs is not None:
+        costs[path.stem] = {"seconds": float(seconds), "reused": reused}
+    return found
+
+
+@contextmanager
+def counted() -> Iterator[Costs]:
+    """What the arrays asked for meanwhile have cost, and which of them came from the cache."""
+    costs: Costs = {}
+    token = _COSTS.set(costs)
+    try:
+        yield costs
+    finally:
+        _COSTS.reset(token)
 
 
 def digest(content: Sequence[Any]) -> str:

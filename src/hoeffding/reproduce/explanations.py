@@ -25,13 +25,31 @@ KERNEL, KERNEL_ALL, DEEP = "KernelSHAP", "KernelSHAP, all features", "DeepSHAP"
 FEWER_ROWS = {"D": 2000}
 
 
-def importance(box: BlackBox, result: Decomposition) -> Facts:
-    """Global importance of the ten features that are first for us, by all methods, and how well the ranks agree."""
+def importance(box: BlackBox, result: Decomposition, exact: Decomposition | None) -> Facts:
+    """Global importance of the ten features that are first for us, by all methods, and how well they agree.
+
+    ``by_variable`` is the correlation of importances of variables: attributions are summed over the bits of a variable
+    first. ``shared`` counts how many of our first ten features are among the first ten of another method.
+    """
     rows = _tree_shap_rows(box)
-    methods = {OURS: shares(attributions.ours(result, box.X)), TREE_SHAP: shares(attributions.tree_shap(box, rows))}
+    phi = {OURS: result.shapley(box.X)}
+    if exact is not None:
+        phi[OURS_EXACT] = exact.shapley(box.X)
+    phi[TREE_SHAP] = attributions.tree_shap(box, rows)
     if box.key == "A":
-        methods[TREE_HFD] = shares(attributions.tree_hfd(box, rows))
+        phi[TREE_HFD] = attributions.tree_hfd(box, rows)
+    methods = {name: shares(values) for name, values in phi.items()}
+    members = np.zeros((box.X.shape[1], len(load(box.key).groups)))
+    for v, (_, bits) in enumerate(load(box.key).groups):
+        members[list(bits), v] = 1.0
+    by_variable = {name: shares(values @ members) for name, values in phi.items()}
+    first = {
+        name: set(np.argsort(-values, kind="stable")[:SHOWN_FEATURES].tolist()) for name, values in methods.items()
+    }
+    others = [name for name in methods if name != OURS]
     return _compared(methods, box.key, np.argsort(-methods[OURS], kind="stable")) | {
+        "by_variable": {name: _correlation(by_variable[OURS], by_variable[name]) for name in others},
+        "shared": {name: len(first[OURS] & first[name]) for name in others},
         "tree_shap_rows": len(rows),
         "tree_shap_rows_paper": PRINTED[box.key].tree_shap_rows,
     }
@@ -47,10 +65,10 @@ def _tree_shap_rows(box: BlackBox) -> npt.NDArray[np.intp]:
 def local(box: BlackBox, result: Decomposition, row: int) -> Facts:
     """Attributions of one row by all methods, normalised; what is left of the output by ours, as it is truncated."""
     rows, background = np.array([row]), attributions.background_rows(box, BACKGROUND_ROWS)
-    phi = attributions.ours(result, box.X[rows])
+    phi = result.shapley(box.X[rows])
     methods = {OURS: phi}
     if len(box.X) == 2 ** box.X.shape[1]:
-        methods[OURS_EXACT] = attributions.ours(_complete(box), box.X[rows])
+        methods[OURS_EXACT] = _complete(box).shapley(box.X[rows])
     methods[KERNEL] = attributions.kernel_shap(box, rows, background, n_samples=None, keep_all=False)
     methods[KERNEL_ALL] = attributions.kernel_shap(box, rows, background, n_samples=_samples(box), keep_all=True)
     methods[DEEP] = attributions.deep_shap(box, rows, background)
@@ -78,8 +96,8 @@ def random_rows(box: BlackBox, result: Decomposition) -> list[Facts]:
     rows = np.random.default_rng(SEED).choice(len(box.X), RANDOM_ROWS, replace=False)
     background = attributions.background_rows(box, BACKGROUND_ROWS)
     methods = {
-        OURS: attributions.ours(result, box.X[rows]),
-        OURS_EXACT: attributions.ours(_complete(box), box.X[rows]),
+        OURS: result.shapley(box.X[rows]),
+        OURS_EXACT: _complete(box).shapley(box.X[rows]),
         KERNEL: attributions.kernel_shap(box, rows, background, n_samples=None, keep_all=False),
         DEEP: attributions.deep_shap(box, rows, background),
     }
@@ -88,7 +106,7 @@ def random_rows(box: BlackBox, result: Decomposition) -> list[Facts]:
         found = {name: normalised(phi[i]) for name, phi in methods.items()}
         order = np.argsort(-np.abs(found[OURS]), kind="stable")
         exact = {
-            name: float(np.corrcoef(found[OURS_EXACT], values)[0, 1])
+            name: _correlation(found[OURS_EXACT], values)
             for name, values in found.items()
             if name not in (OURS, OURS_EXACT)
         }
@@ -120,7 +138,9 @@ def _compared(methods: dict[str, FloatArray], key: str, order: npt.NDArray[np.in
             for name, values in methods.items()
             if name != OURS
         },
-        "correlation": {
-            name: float(np.corrcoef(methods[OURS], values)[0, 1]) for name, values in methods.items() if name != OURS
-        },
+        "correlation": {name: _correlation(methods[OURS], values) for name, values in methods.items() if name != OURS},
     }
+
+
+def _correlation(a: FloatArray, b: FloatArray) -> float:
+    return float(np.corrcoef(a, b)[0, 1])

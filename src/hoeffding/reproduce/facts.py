@@ -12,10 +12,11 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from hoeffding import _kernels
+from hoeffding.decomposition import Decomposition
 from hoeffding.machine import n_threads
-from hoeffding.reproduce import explanations, tables
-from hoeffding.reproduce.models import SEED, black_box
-from hoeffding.reproduce.printed import PRINTED
+from hoeffding.reproduce import beyond, cache, explanations, tables
+from hoeffding.reproduce.models import SEED, BlackBox, black_box
+from hoeffding.reproduce.printed import PRINTED, Kind
 
 Facts = dict[str, Any]
 
@@ -26,37 +27,56 @@ DIGITS = 8  # kept of every number
 def build(keys: Iterable[str], say: Callable[[str], None] = print) -> Facts:
     """Train, decompose and compare on the data sets ``keys``; takes minutes (GB1 and SGEMM: most of them)."""
     start, chosen = time.perf_counter(), sorted(keys)
-    facts: Facts = {"machine": machine(), "seed": SEED, "data_sets": {}, "models": {}, "second_order": {}}
-    facts |= {"importance": {}, "local": {}}
-    with threadpool_limits(n_threads(-1)):
+    facts: Facts = {"machine": machine(), "seed": SEED, "data_sets": {}}
+    with threadpool_limits(n_threads(-1)), cache.counted() as costs:
         for key in chosen:
-            _add_data_set(facts, key, say)
-    facts["seconds"] = time.perf_counter() - start
+            facts["data_sets"][key] = data_set(key, say)
+    facts |= {"costs": costs, "seconds": time.perf_counter() - start}
     rounded: Facts = _rounded(facts)
     return rounded
 
 
-def _add_data_set(facts: Facts, key: str, say: Callable[[str], None]) -> None:
+def data_set(key: str, say: Callable[[str], None] = print) -> Facts:
+    """All numbers of one data set and of its models."""
     printed = PRINTED[key]
-    facts["data_sets"][key] = tables.data_set(key)
-    facts["models"][key] = {}
+    say(f"{printed.name}: rows")
+    facts = tables.data_set(key) | {"identified": beyond.identified(key)}
     for kind in printed.score:
-        say(f"{printed.name}: {'trees' if kind == 'tree' else 'network'}")
-        box = black_box(key, kind)
-        found, fitted = tables.fits(box)
-        facts["models"][key][kind] = found
-        say(f"{printed.name}: times")
-        found["seconds"] = tables.times(box)
-        result = fitted["shattered"].decomposition_
-        say(f"{printed.name}: attributions")
-        if kind == "tree":
-            facts["second_order"][key] = tables.second_order(box, fitted)
-            facts["importance"][key] = explanations.importance(box, result)
-            continue
-        facts["local"][key] = explanations.local(box, result, explanations.held_out_row(box))
-        if key == "A":
-            facts["random_rows"] = explanations.random_rows(box, result)
-            facts["gram_distance"] = tables.gram_distance(box, printed.order)
+        facts[kind] = model(key, kind, say)
+    return facts
+
+
+def model(key: str, kind: Kind, say: Callable[[str], None] = print) -> Facts:
+    """All numbers of one model."""
+    name = f"{PRINTED[key].name}, {'trees' if kind == 'tree' else 'network'}"
+    say(f"{name}: training, or the model from the cache")
+    box = black_box(key, kind)
+    say(f"{name}: decompositions")
+    facts, fitted = tables.fits(box)
+    facts["next_order"] = beyond.next_order(box)
+    result = fitted["shattered"].decomposition_
+    facts |= _of_trees(box, fitted, result) if kind == "tree" else _of_network(box, result)
+    say(f"{name}: times")
+    facts["seconds"] = tables.times(box)
+    return facts
+
+
+def _of_trees(box: BlackBox, fitted: Facts, result: Decomposition) -> Facts:
+    facts: Facts = {"orthogonality": tables.orthogonality(box, fitted)}
+    exact = None
+    if box.key == "D":  # too many sets for the exact engine, but only four variables
+        facts["sites"] = beyond.by_sites(box)
+    else:
+        facts["exact"], exact = beyond.exact(box)
+    return facts | {"importance": explanations.importance(box, result, exact)}
+
+
+def _of_network(box: BlackBox, result: Decomposition) -> Facts:
+    facts: Facts = {"local": explanations.local(box, result, explanations.held_out_row(box))}
+    if box.key == "A":
+        facts["random_rows"] = explanations.random_rows(box, result)
+        facts["gram_distance"] = tables.gram_distance(box, PRINTED[box.key].order)
+    return facts
 
 
 def machine() -> Facts:
