@@ -96,15 +96,19 @@ def test_scikit_learn_has_no_objections():
 
 @pytest.mark.parametrize("family", ["shattered", "paper"])
 @pytest.mark.parametrize("route", ["gram", "rows"])
-@pytest.mark.parametrize(("alpha", "l1_ratio"), [(0.03, 0.5), (1e-3, 0.9), (1e-3, 0.1)])
+@pytest.mark.parametrize(
+    ("alpha", "l1_ratio", "precompute"), [(0.03, 0.5, False), (1e-3, 0.9, False), (1e-3, 0.1, True)]
+)
 @pytest.mark.parametrize("order", [1, 2, 3])
-def test_a_fit_is_that_of_a_design_matrix_and_scikit_learn(monkeypatch, family, route, alpha, l1_ratio, order):
+def test_a_fit_is_that_of_a_design_matrix_and_scikit_learn(
+    monkeypatch, family, route, alpha, l1_ratio, precompute, order
+):
     force_route(monkeypatch, route == "rows")
     X, y = some_data(order)
     X = np.column_stack([X, X[:, 0] & X[:, 2], np.ones(len(X), np.uint8)])  # unobserved cells, a constant
     sets = sets_of(X, order, family)
     Psi = design(X, sets)
-    plain = ElasticNet(alpha=alpha, l1_ratio=l1_ratio, tol=1e-12, max_iter=10**6).fit(Psi, y)
+    plain = ElasticNet(alpha=alpha, l1_ratio=l1_ratio, precompute=precompute, tol=1e-12, max_iter=10**6).fit(Psi, y)
     model = HoeffdingRegressor(order, alpha, l1_ratio, family, **TIGHT).fit(X, y)
 
     assert model.route_ == f"{route}: forced" and model.decomposition_.subsets == sets
@@ -155,19 +159,36 @@ def test_the_route_is_chosen_by_cost_and_recorded():
 
 def test_where_the_gram_matrix_does_not_fit_the_rows_are_used_and_give_the_same(monkeypatch):
     X, y = some_data(0, n=3000, d=25)
-    usual = HoeffdingRegressor(2, 0.05, **TIGHT).fit(X, y)
-    assert usual.route_.startswith("gram: ")
+    kinds = ({}, {"l1_ratio": 0.0}, {"l1_ratio": 1.0, "scale": "unit"})  # elastic net, ridge, lasso
+    usual = [HoeffdingRegressor(2, 0.05, **kind, **TIGHT).fit(X, y) for kind in kinds]
     monkeypatch.setattr(low_order, "available_memory", lambda: 2**21)
-    model = HoeffdingRegressor(2, 0.05, **TIGHT).fit(X, y)
-    assert model.route_.startswith("rows: the Gram matrix would take ")
-    assert model.decomposition_.subsets == usual.decomposition_.subsets
-    assert_same_fit(model, usual, X, X, y)
-    for needs_gram in ({"alpha": 0}, {"l1_ratio": 0.0}, {"alpha": "cv"}):
+    for kind, by_gram in zip(kinds, usual, strict=True):
+        assert by_gram.route_.startswith("gram: ")
+        model = HoeffdingRegressor(2, 0.05, **kind, **TIGHT).fit(X, y)
+        assert model.route_.startswith("rows: the Gram matrix would take ")
+        assert model.decomposition_.subsets == by_gram.decomposition_.subsets
+        assert_same_fit(model, by_gram, X, X, y)
+    for needs_gram in ({"alpha": 0}, {"alpha": "cv"}):
         with pytest.raises(MemoryError, match=r"components: their Gram matrix takes .*, 2\.0 MiB are available; use a"):
             HoeffdingRegressor(2, **needs_gram).fit(X, y)
     monkeypatch.setattr("hoeffding.machine.available_memory", lambda: 2**10)
     with pytest.raises(MemoryError, match="the list of the ones of all sets takes"):
         HoeffdingRegressor(2, 0.05).fit(X, y)
+
+
+def test_where_steps_over_the_rows_do_not_converge_the_gram_matrix_takes_over():
+    rng = np.random.default_rng(0)
+    X = (rng.random((200, 40)) < 0.1).astype(np.uint8)
+    for j in range(1, 40):
+        same = rng.random(200) < 0.8
+        X[same, j] = X[same, j - 1]
+    y = X[:, 0] + 2.0 * X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=200)
+    model = HoeffdingRegressor(2, 1e-3, max_iter=200).fit(X, y)  # a warning would be an error
+    assert model.route_.startswith("rows: ") and "not converged after 200 steps, so gram: " in model.route_
+    assert model.dual_gap_ <= 1e-6 * np.var(y) and model.route_ in model.decomposition_.reason
+    patient = HoeffdingRegressor(2, 1e-3, max_iter=100_000).fit(X, y)
+    assert "gram" not in patient.route_.split(":")[0] and "not converged" not in patient.route_
+    assert_same_fit(model, patient, X, X, y)
 
 
 # -- the decomposition ------------------------------------------------------------------------------------------------
@@ -383,20 +404,27 @@ def test_a_fit_in_chunks_is_the_fit_of_all_rows(weighted, rows, seed):
     assert_same_fit(whole, chunked, rows, rows, y)
 
 
-def test_fit_starts_anew_after_chunks_and_chunks_after_fit():
+def test_fit_starts_anew_and_chunks_after_it_are_added():
     X, y = some_data(0)
-    model = HoeffdingRegressor(2, 0.01).partial_fit(X[:50], y[:50]).partial_fit(X[50:], y[50:])
-    np.testing.assert_allclose(model.coef_, HoeffdingRegressor(2, 0.01).fit(X, y).coef_, rtol=0, atol=1e-2)
-    assert "moments" in model.route_
-    np.testing.assert_array_equal(
-        model.fit(X[:50], y[:50]).coef_, HoeffdingRegressor(2, 0.01).fit(X[:50], y[:50]).coef_
-    )
+    chunked = HoeffdingRegressor(2, 0.01, **TIGHT).partial_fit(X[:50], y[:50]).partial_fit(X[50:], y[50:])
+    assert "moments" in chunked.route_
+    again = clone(chunked).partial_fit(X[50:], y[50:]).fit(X[:50], y[:50])
+    np.testing.assert_array_equal(again.coef_, clone(chunked).fit(X[:50], y[:50]).coef_)
+    again.partial_fit(X[50:], y[50:])
+    moments = clone(chunked).fit_moments(Moments.from_chunk(X[:50], y[:50])).partial_fit(X[50:], y[50:])
+    for model in (again, moments):
+        assert model.decomposition_.measure.moments.total == len(y)
+        assert_same_fit(model, chunked, X, X, y)
 
 
-def test_chunks_after_a_fit_start_anew():
+def test_chunks_that_do_not_go_with_what_was_seen_are_refused():
     X, y = some_data(0)
-    model = HoeffdingRegressor(2, 0.01).partial_fit(X, y).fit(X, y).partial_fit(X[:50], y[:50])
-    np.testing.assert_array_equal(model.coef_, HoeffdingRegressor(2, 0.01).partial_fit(X[:50], y[:50]).coef_)
+    with pytest.raises(ValueError, match=r"partial_fit: the fit before kept no moments \(gram: .*\); start with"):
+        HoeffdingRegressor(distinct=True).fit(X, y).set_params(distinct=False).partial_fit(X, y)
+    with pytest.raises(ValueError, match="y: has 2 outputs, the chunks before had 1"):
+        HoeffdingRegressor().partial_fit(X, y).partial_fit(X, np.stack([y, y], axis=1))
+    with pytest.raises(ValueError, match="moments: of order 1, counts up to 2 features; order=2 needs counts"):
+        HoeffdingRegressor(1).partial_fit(X, y).set_params(order=2).partial_fit(X, y)
 
 
 @pytest.mark.parametrize("change", [{"distinct": True}, {"alpha": "cv"}, {"interactions": "heredity"}])
@@ -737,6 +765,16 @@ def test_sparse_rows_are_never_made_dense(monkeypatch, container, dtype):
     np.testing.assert_array_equal(model.predict(given_rows), dense.predict(X))
 
 
+def test_frames_of_sparse_columns_are_read():
+    pandas = pytest.importorskip("pandas")
+    X, y = some_data(10)
+    frame = pandas.DataFrame(X, columns=list("abcde")).astype(pandas.SparseDtype(np.uint8, 0))
+    model = HoeffdingRegressor(2, 0.01).fit(frame, y)
+    np.testing.assert_array_equal(model.coef_, HoeffdingRegressor(2, 0.01).fit(X, y).coef_)
+    assert list(model.feature_names_in_) == list("abcde")
+    np.testing.assert_array_equal(model.predict(frame), model.predict(frame.sparse.to_dense()))
+
+
 @pytest.mark.parametrize("threshold", [-1.5, -0.5, 0.0, 1.5])
 def test_sparse_numbers_are_compared_with_a_threshold_of_either_sign(monkeypatch, threshold):
     rng = np.random.default_rng(0)
@@ -839,6 +877,14 @@ def test_row_indices_do_not_go_with_merged_rows_but_numbers_of_folds_do():
     np.testing.assert_allclose(one.cv_errors_, HoeffdingRegressor(2, "cv", cv=4).fit(merged, mean).cv_errors_)
 
 
+def test_cross_validation_says_how_many_of_its_fits_did_not_converge():
+    X, y = some_data(14, n=200, noise=1.5)
+    with pytest.warns(ConvergenceWarning) as caught:
+        HoeffdingRegressor(2, "cv", tol=1e-14, max_iter=1).fit(X, y)
+    words = [str(w.message) for w in caught]
+    assert any("of 150 fits did not converge, all with alpha at most" in w for w in words)
+
+
 def test_folds_may_be_given():
     X, y = some_data(15)
     splits = list(KFold(4).split(X))
@@ -848,6 +894,68 @@ def test_folds_may_be_given():
     numbered = HoeffdingRegressor(2, "cv", cv=[(np.arange(120) % 5 != k, np.arange(120) % 5 == k) for k in range(5)])
     numbered = numbered.set_params(cv=[tuple(map(np.flatnonzero, split)) for split in numbered.cv]).fit(X, y)
     np.testing.assert_allclose(numbered.cv_errors_, HoeffdingRegressor(2, "cv", cv=5).fit(X, y).cv_errors_, rtol=1e-4)
+
+
+# -- a path of alphas ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("route", ["gram", "rows"])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_a_path_is_a_fit_for_each_alpha(monkeypatch, route, outputs):
+    force_route(monkeypatch, route == "rows")
+    X, y = some_data(16)
+    X = np.column_stack([X, np.ones(len(X), np.uint8)])
+    w = np.random.default_rng(0).integers(1, 4, len(y))
+    y = y if outputs == 1 else np.stack([y, X[:, 1] + y**2], axis=1)
+    plain = HoeffdingRegressor(2, "cv", l1_ratio=0.9, unseen="nan", **TIGHT)
+    models = plain.path(X, y, w, alphas=[0.01, 1.0, 0.1])
+    assert not hasattr(plain, "decomposition_") and plain.alpha == "cv"
+    assert [model.alpha_ for model in models] == [1.0, 0.1, 0.01]
+    for model in models:
+        apart = clone(plain).set_params(alpha=model.alpha).fit(X, y, w)
+        assert model.get_params() == apart.get_params() and model.route_ == apart.route_
+        assert model.decomposition_.subsets == apart.decomposition_.subsets and model.constant_ == [5]
+        assert_same_fit(model, apart, X, X, y)
+        assert model.score(X, y, w) == pytest.approx(apart.score(X, y, w), abs=1e-4)
+        assert model.decomposition_.rows.bits.n_rows == len(y)
+
+
+def test_a_path_counts_once_and_starts_each_fit_at_the_one_before(monkeypatch):
+    X, y = some_data(16, n=300, d=8)
+    built, starts = [], []
+    build, solve = low_order.System.build, low_order.solvers.solve
+    monkeypatch.setattr(low_order.System, "build", lambda *args: built.append(1) or build(*args))
+    monkeypatch.setattr(low_order.solvers, "solve", lambda p, beta, *args: starts.append(beta) or solve(p, beta, *args))
+    models = HoeffdingRegressor(2).path(X, y)
+    assert len(built) == 1 and len(models) == 30
+    assert not models[0].coef_.any() and models[1].coef_.any(), "it begins where all coefficients are zero"
+    assert models[-1].alpha_ == pytest.approx(1e-4 * models[0].alpha_, rel=1e-12)
+    assert starts[0] is None
+    for start, model in zip(starts[1:], models, strict=False):
+        np.testing.assert_array_equal(start[:], model.coef_)
+    assert (np.diff([model.fidelity_ for model in models]) > 0).all()
+
+
+def test_a_path_may_end_in_least_squares():
+    X, y = some_data(16)
+    *_, last = HoeffdingRegressor(2).path(X, y, alphas=[0.1, 0])
+    np.testing.assert_array_equal(last.coef_, HoeffdingRegressor(2, 0).fit(X, y).coef_)
+
+
+@pytest.mark.parametrize(
+    ("alphas", "message"),
+    [
+        ([], r"alphas=\[\]: must be finite numbers, at least 0, and at least one of them"),
+        ([0.1, -1], r"alphas=\[0\.1, -1\.0\]: must be finite"),
+        ([np.nan], r"alphas=\[nan\]: must be finite"),
+        ([[0.1]], r"alphas=\[\[0\.1\]\]: must be finite"),
+    ],
+)
+def test_alphas_that_are_none_are_refused(alphas, message):
+    with pytest.raises(ValueError, match=message):
+        HoeffdingRegressor().path(X, Y, alphas=alphas)
+    with pytest.raises(ValueError, match="path: goes with interactions='all'"):
+        HoeffdingRegressor(interactions="heredity").path(X, Y)
 
 
 # -- cells never seen -------------------------------------------------------------------------------------------------
@@ -931,7 +1039,8 @@ HALF[3, 2], MISSING[3, 2], Y_MISSING[3] = 0.5, np.nan, np.nan
     [
         ({}, (HALF, Y), r"X: column 2 holds values other than 0 and 1 \(such as 0\.5\)"),
         ({}, (MISSING, Y), "X: column 2 holds NaN; drop these rows, or fill in what is missing"),
-        ({}, (X, Y_MISSING), "Input y contains NaN"),
+        ({}, (X, Y_MISSING), r"y: NaN or infinity \(inf\) in 1 of 120 rows, the first is row 3; drop these rows"),
+        ({}, (X, np.stack([Y, Y_MISSING], axis=1)), "y: NaN .* the first is row 3"),
         ({}, (X[:0], Y[:0]), r"0 sample\(s\)"),
         ({}, (X[:, :0], Y), r"0 feature\(s\)"),
         ({}, (X, Y[:-1]), "inconsistent numbers of samples"),
@@ -946,6 +1055,9 @@ HALF[3, 2], MISSING[3, 2], Y_MISSING[3] = 0.5, np.nan, np.nan
         ({"order": 0}, (X, Y), "order=0: expected an integer, at least 1"),
         ({"order": 1.5}, (X, Y), "order=1.5: expected an integer"),
         ({"min_count": 0}, (X, Y), "min_count=0: expected an integer, at least 1"),
+        ({"min_count": 2, "family": "paper"}, (X, Y), "min_count=2: goes with family='shattered', not family='p"),
+        ({"min_count": 2, "family": [(0,)]}, (X, Y), "min_count=2: goes with family='shattered'"),
+        ({"distinct": "yes"}, (X, Y), "distinct='yes': must be True or False"),
         ({"max_iter": 0}, (X, Y), "max_iter=0: expected an integer, at least 1"),
         ({"cv": 1, "alpha": "cv"}, (X, Y), "cv=1: expected an integer, at least 2"),
         ({"cv": 121, "alpha": "cv"}, (X, Y), "cv=121: more folds than rows, of which there are 120"),

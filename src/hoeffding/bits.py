@@ -77,7 +77,7 @@ def refuse_columns(X: Any, name: str) -> None:
     refuse_masked(name, X)
     _refuse_lazy(name, X)
     frame = data_frame(X)
-    if frame is None:
+    if frame is None or hasattr(X, "sparse"):  # pandas gives a frame that accessor if all its columns are sparse
         return
     for column, dtype in frame.schema.items():
         if not (dtype.is_numeric() or dtype in (nw.Boolean, nw.Object)):

@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hoeffding.engines import solvers
-from hoeffding.engines.gram import Basis, System, monomial_gram, system_of
-from hoeffding.engines.low_order import Rows, Settings
-from hoeffding.engines.solvers import Problem
+from hoeffding.engines.gram import System, monomial_gram
+from hoeffding.engines.low_order import GramProblem, Rows, Settings
 from hoeffding.moments import Moments
 from hoeffding.progress import say
 from hoeffding.subsets import SubsetFamily
@@ -37,10 +35,14 @@ class Fold:
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """The alphas tried, from the largest, and their mean squared errors on rows left out (summed over outputs)."""
+    """The alphas tried, from the largest, and their mean squared errors on rows left out (summed over outputs).
+
+    ``failed`` counts the folds in which the fit did not converge.
+    """
 
     alphas: FloatArray
     errors: FloatArray
+    failed: npt.NDArray[np.int64]
 
     @property
     def best(self) -> float:
@@ -79,42 +81,39 @@ def _indices(at: Any, n: int) -> npt.NDArray[np.intp]:
     return out.astype(np.intp)
 
 
-def path(whole: Moments, folds: Sequence[Fold], family: SubsetFamily, settings: Settings) -> Path:
-    """The errors of a geometric sequence of alphas, from the one that sets all coefficients to zero."""
-    start = _largest_alpha(whole, family, settings)
-    alphas = np.geomspace(start, start * ALPHA_RANGE, N_ALPHAS)
-    errors = np.zeros(N_ALPHAS)
-    for k, fold in enumerate(folds, start=1):
-        say(f"Fold {k} of {len(folds)}")
-        errors += _squared_errors(fold, family, alphas, settings)
-    return Path(alphas, errors / sum(fold.held_out.total for fold in folds))
-
-
-def _largest_alpha(whole: Moments, family: SubsetFamily, settings: Settings) -> float:
-    """Where all coefficients are zero (for a pure ridge, where they are small)."""
-    basis = Basis.build(whole, family)
-    system = system_of(whole, basis)
+def alphas_of(system: System, settings: Settings) -> FloatArray:
+    """A geometric sequence, from where all coefficients are zero (for a pure ridge, where they are small)."""
     unit = np.ones_like(system.norm2) if settings.scale == "raw" else system.norm2
     largest = np.abs(system.m).max(axis=1, initial=0.0)
     ratio = np.divide(largest, np.sqrt(unit), out=np.zeros_like(unit), where=unit > 0)
-    return float(ratio.max(initial=0.0)) / max(settings.l1_ratio, 1e-3) or 1.0
+    start = float(ratio.max(initial=0.0)) / max(settings.l1_ratio, 1e-3) or 1.0
+    return np.geomspace(start, start * ALPHA_RANGE, N_ALPHAS)
 
 
-def _squared_errors(fold: Fold, family: SubsetFamily, alphas: FloatArray, settings: Settings) -> FloatArray:
-    """Summed over the rows left out, for each alpha, each fit starting at the one before."""
-    basis = Basis.build(fold.train, family)
-    system = System.build(fold.train, basis, settings.n_jobs)
-    held_out = fold.held_out
+def path(alphas: FloatArray, folds: Sequence[Fold], family: SubsetFamily, settings: Settings) -> Path:
+    """The errors of all alphas on rows left out."""
+    errors, failed = np.zeros(len(alphas)), np.zeros(len(alphas), np.int64)
+    for k, fold in enumerate(folds, start=1):
+        say(f"Fold {k} of {len(folds)}")
+        squares, converged = _squared_errors(fold, family, alphas, settings)
+        errors += squares
+        failed += ~converged
+    return Path(alphas, errors / sum(fold.held_out.total for fold in folds), failed)
+
+
+def _squared_errors(
+    fold: Fold, family: SubsetFamily, alphas: FloatArray, settings: Settings
+) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    """Summed over the rows left out, for each alpha, each fit starting at the one before; and if the fits converged."""
+    problem, held_out = GramProblem.build(fold.train, family, settings.n_jobs), fold.held_out
+    basis, system = problem.basis, problem.system
     M = monomial_gram(held_out, basis.monomials, settings.n_jobs) * held_out.total
     t = held_out.targets_of(basis.monomials)
-    out = np.zeros(len(alphas))
-    for o in range(len(system.yy)):
-        beta = None
-        for a, alpha in enumerate(alphas):
-            l1, l2 = replace(settings, alpha=float(alpha)).penalties(system.norm2)
-            problem = Problem(system.G, system.m[:, o].copy(), float(system.yy[o]), l1, l2)
-            beta = solvers.solve(problem, beta, settings.tol, settings.max_iter).beta
-            intercept = system.y_mean[o] - system.mean @ beta - held_out.offset[o]
-            c = np.asarray(basis.A @ np.concatenate([[intercept], beta]))
-            out[a] += held_out.squares[o] - 2 * c @ t[:, o] + c @ (M @ c)
-    return out
+    out, converged, beta = np.zeros(len(alphas)), np.ones(len(alphas), np.bool_), None
+    for a, alpha in enumerate(alphas.tolist()):
+        fit = problem.fit(replace(settings, alpha=alpha), beta)
+        beta, converged[a] = fit.beta, fit.converged
+        intercept = system.y_mean - system.mean @ beta - held_out.offset
+        c = np.asarray(basis.A @ np.concatenate([intercept[None], beta]))
+        out[a] = (held_out.squares - 2 * (c * t).sum(axis=0) + (c * (M @ c)).sum(axis=0)).sum()
+    return out, converged

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hoeffding.engines.gram import Basis, system_of
-from hoeffding.engines.low_order import Fit, Rows, Settings, by_rows
+from hoeffding.engines.low_order import Fit, Rows, RowsProblem, Settings
 from hoeffding.engines.matrix_free import Operator
 from hoeffding.machine import n_threads
 from hoeffding.moments import Moments
@@ -19,12 +19,14 @@ from hoeffding.subsets import IndexArray, SubsetFamily, grow_candidates, index_d
 
 FloatArray = npt.NDArray[np.float64]
 
+ROUTE = "rows: order by order"
+
 
 def grow(rows: Rows, order: int, min_count: int, max_sets: int | None, settings: Settings) -> Fit:
     """The fit of the last order, with at most ``max_sets`` components (the empty set does not count)."""
     d = rows.bits.n_features
     moments = Moments.of_family(rows.bits, SubsetFamily.up_to_order(d, 0), rows.targets, rows.weights)
-    fit = by_rows(rows, moments, moments.low, settings)
+    fit = RowsProblem.build(rows, moments, moments.low, settings.n_jobs, ROUTE).fit(settings)
     candidates: IndexArray = np.arange(d, dtype=index_dtype(d))[:, None]
     for size in range(1, order + 1):
         trial = SubsetFamily(d, (*fit.basis.family.levels, candidates))
@@ -38,7 +40,7 @@ def grow(rows: Rows, order: int, min_count: int, max_sets: int | None, settings:
         moments = Moments.of_family(
             rows.bits, family, rows.targets, rows.weights, like=fit.moments, n_jobs=settings.n_jobs
         )
-        fit = by_rows(rows, moments, family, settings)
+        fit = RowsProblem.build(rows, moments, family, settings.n_jobs, ROUTE).fit(settings)
         active = fit.beta[family.starts[size] - 1 : family.starts[size + 1] - 1].any(axis=1)
         candidates = grow_candidates(family.levels[size][active])
     return fit

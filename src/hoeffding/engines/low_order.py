@@ -6,7 +6,8 @@ From the Gram matrix, which comes from counts (:mod:`~hoeffding.engines.gram`), 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ FloatArray = npt.NDArray[np.float64]
 
 GRAM_MATRICES = 4  # of r x r numbers, held at the same time by the Gram route
 SHARE_OF_MEMORY = 0.8  # of what is available, that these may take
+SMALL_GRAM = 5000  # components whose Gram matrix is solved in seconds
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,8 @@ class Settings:
 
     @property
     def direct(self) -> bool:
-        """Whether the solution has a closed form, which takes the Gram matrix."""
-        return self.alpha == 0 or self.l1_ratio == 0
+        """Whether the fit is exact least squares, which takes the Gram matrix."""
+        return self.alpha == 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +70,8 @@ class Fit:
     beta : (r, m)
     covariances : (r, m)
         Of each psi_S with the fitted function.
+    route : str
+        ``"gram"`` or ``"rows"``, with the reason.
     fitted : (n, m) or None
         The fitted function minus the mean of the targets, at the rows, if these were used.
     """
@@ -77,11 +81,16 @@ class Fit:
     system: System
     solutions: list[Solution]
     covariances: FloatArray
+    route: str
     fitted: FloatArray | None = None
 
     @property
     def beta(self) -> FloatArray:
         return np.stack([s.beta for s in self.solutions], axis=1)
+
+    @property
+    def converged(self) -> bool:
+        return all(s.converged for s in self.solutions)
 
     @property
     def unique(self) -> bool:
@@ -95,10 +104,11 @@ class Fit:
 
 
 class Route(NamedTuple):
-    """Whether to use the rows, and why."""
+    """Whether to use the rows, and why; and whether the Gram matrix can take over if that does not converge."""
 
     rows: bool
     reason: str
+    gram_in_reserve: bool = False
 
 
 def choose_route(r: int, ones: int, direct: bool) -> Route:
@@ -109,41 +119,95 @@ def choose_route(r: int, ones: int, direct: bool) -> Route:
         if direct:
             raise MemoryError(
                 f"{r} components: their Gram matrix takes {readable_bytes(gram_bytes)}, {readable_bytes(free)} are "
-                f"available; use a smaller order, a larger min_count, or alpha > 0 (a number) with l1_ratio > 0"
+                f"available; use a smaller order, a larger min_count, or a number alpha > 0"
             )
         return Route(True, f"rows: the Gram matrix would take {readable_bytes(gram_bytes)}")
     if not direct and ones < r * r / 2:
-        return Route(True, f"rows: {ones} ones in all monomials, fewer than the {r * r} entries of the Gram matrix")
+        reason = f"rows: {ones} ones in all monomials, fewer than the {r * r} entries of the Gram matrix"
+        return Route(True, reason, gram_in_reserve=r <= SMALL_GRAM)
     return Route(False, f"gram: {r} x {r} from counts")
 
 
-def by_gram(moments: Moments, family: SubsetFamily, settings: Settings) -> Fit:
-    """From counts of sets of up to 2k bits."""
-    say(f"Gram matrix of {len(family)} components")
-    basis = Basis.build(moments, family)
-    system = System.build(moments, basis, settings.n_jobs)
-    l1, l2 = settings.penalties(system.norm2)
-    solutions = []
-    for m, yy in zip(system.m.T, system.yy, strict=True):
-        problem = Problem(system.G, m.copy(), float(yy), l1, l2)
-        solutions.append(solvers.solve(problem, None, settings.tol, settings.max_iter))
-    beta = np.stack([s.beta for s in solutions], axis=1)
-    return Fit(moments, basis, system, solutions, system.G @ beta)
+@dataclass(frozen=True, eq=False)
+class GramProblem:
+    """A family and its Gram matrix, ready for any strength of the penalty."""
+
+    moments: Moments
+    basis: Basis
+    system: System
+    route: str
+
+    @classmethod
+    def build(cls, moments: Moments, family: SubsetFamily, n_jobs: int, route: str = "gram") -> GramProblem:
+        """From counts of sets of up to 2k bits."""
+        say(f"Gram matrix of {len(family)} components")
+        basis = Basis.build(moments, family)
+        return cls(moments, basis, System.build(moments, basis, n_jobs), route)
+
+    def fit(self, settings: Settings, start: FloatArray | None = None) -> Fit:
+        """The penalised fit of every output, from coefficients ``start`` of shape (r, m) if some are near."""
+        system = self.system
+        l1, l2 = settings.penalties(system.norm2)
+        solutions = []
+        for o, (m, yy) in enumerate(zip(system.m.T, system.yy, strict=True)):
+            problem = Problem(system.G, m.copy(), float(yy), l1, l2)
+            beta = None if start is None else start[:, o]
+            solutions.append(solvers.solve(problem, beta, settings.tol, settings.max_iter))
+        beta = np.stack([s.beta for s in solutions], axis=1)
+        return Fit(self.moments, self.basis, system, solutions, system.G @ beta, self.route)
 
 
-def by_rows(rows: Rows, moments: Moments, family: SubsetFamily, settings: Settings) -> Fit:
-    """From the rows, and counts of the sets of the family."""
-    say(f"Listing the rows of {len(family)} components")
-    basis = Basis.build(moments, family)
-    system = system_of(moments, basis)
-    operator = Operator.build(rows.bits, rows.weights, moments, basis, system, n_threads(settings.n_jobs))
-    l1, l2 = settings.penalties(system.norm2)
-    solutions, fitted, covariances = [], [], []
-    for target, mean in zip(rows.targets.T, system.y_mean, strict=True):
-        solution = matrix_free.elastic_net(
-            operator, target - mean, l1, l2, system.norm2, settings.tol, settings.max_iter
+@dataclass(frozen=True, eq=False)
+class RowsProblem:
+    """A family and the ones of its monomials in the rows, ready for any strength of the penalty.
+
+    ``reserve`` gives the Gram matrix of the same problem, which takes over if the steps do not converge.
+    """
+
+    rows: Rows
+    moments: Moments
+    basis: Basis
+    system: System
+    operator: Operator
+    route: str
+    reserve: Callable[[], GramProblem] | None
+
+    @classmethod
+    def build(
+        cls,
+        rows: Rows,
+        moments: Moments,
+        family: SubsetFamily,
+        n_jobs: int,
+        route: str,
+        reserve: Callable[[], GramProblem] | None = None,
+    ) -> RowsProblem:
+        """From the rows, and counts of the sets of the family."""
+        say(f"Listing the rows of {len(family)} components")
+        basis = Basis.build(moments, family)
+        system = system_of(moments, basis)
+        operator = Operator.build(rows.bits, rows.weights, moments, basis, system, n_threads(n_jobs))
+        return cls(rows, moments, basis, system, operator, route, reserve)
+
+    def fit(self, settings: Settings, start: FloatArray | None = None) -> Fit:
+        """The penalised fit of every output, from coefficients ``start`` of shape (r, m) if some are near."""
+        fit = self._by_steps(settings, start)
+        if fit.converged or self.reserve is None:
+            return fit
+        route = (
+            f"{self.route}; not converged after {settings.max_iter} steps, so gram: {len(self.basis.family)} columns"
         )
-        solutions.append(solution)
-        fitted.append(operator.values(solution.beta))
-        covariances.append(operator.products(fitted[-1]))
-    return Fit(moments, basis, system, solutions, np.stack(covariances, axis=1), np.stack(fitted, axis=1))
+        return replace(self.reserve().fit(settings, fit.beta), route=route)
+
+    def _by_steps(self, settings: Settings, start: FloatArray | None) -> Fit:
+        system, operator = self.system, self.operator
+        penalties = settings.penalties(system.norm2)
+        solutions, fitted, covariances = [], [], []
+        for o, mean in enumerate(system.y_mean):
+            target, beta = self.rows.targets[:, o] - mean, None if start is None else start[:, o]
+            solution = matrix_free.elastic_net(operator, target, beta, penalties, settings.tol, settings.max_iter)
+            solutions.append(solution)
+            fitted.append(operator.values(solution.beta))
+            covariances.append(operator.products(fitted[-1]))
+        covariance, values = np.stack(covariances, axis=1), np.stack(fitted, axis=1)
+        return Fit(self.moments, self.basis, system, solutions, covariance, self.route, values)

@@ -7,6 +7,7 @@ Accelerated proximal steps need nothing else. The duality gap is the same certif
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,8 @@ class Operator:
     ----------
     Z : scipy sparse array, shape (n_rows, n_monomials)
     A : scipy sparse array, shape (n_monomials, r), without the empty set
-    mean : (r,)
+    mean, norm2 : (r,)
+        The mean and the variance of each column before it is centred.
     share : (n_rows,)
         Weight of each row over the weight of all.
     """
@@ -42,6 +44,7 @@ class Operator:
     Z: Any
     A: Any
     mean: FloatArray
+    norm2: FloatArray
     share: FloatArray
 
     @classmethod
@@ -67,7 +70,7 @@ class Operator:
         w = np.ones(bits.n_rows) if weights is None else weights
         varies = np.where(system.norm2 > 0, 1.0, 0.0)  # what does not vary has products of exactly zero
         A = basis.A[:, 1:] if varies.all() else basis.A[:, 1:] @ diags_array(varies)
-        return cls(Z, A, system.mean * varies, w / w.sum())
+        return cls(Z, A, system.mean * varies, system.norm2, w / w.sum())
 
     def values(self, b: FloatArray) -> FloatArray:
         """``Psi b``, centred, at the rows."""
@@ -77,21 +80,44 @@ class Operator:
         """The weighted mean of each centred column times a residual of mean zero."""
         return np.asarray(self.A.T @ (self.Z.T @ (self.share * residual)))
 
+    @cached_property
+    def largest_eigenvalue(self) -> float:
+        """An upper estimate of that of the Gram matrix in the metric of its diagonal, by power iteration.
+
+        In the metric ``norm2 + l2`` it is smaller still.
+        """
+        on = self.norm2 > 0
+        root = np.sqrt(self.norm2[on])
+        v = np.cos(np.arange(on.sum()) ** 2)  # any vector that is not orthogonal to the one looked for
+        u = np.zeros_like(self.norm2)
+        largest = 1.0
+        for _ in range(POWER_STEPS):
+            u[on] = v / root
+            v = self.products(self.values(u))[on] / root
+            largest = float(np.linalg.norm(v))
+            v /= largest
+        return 1.1 * max(largest, 1.0)  # the mean of those that are not zero is at least one
+
 
 def elastic_net(
-    operator: Operator, y: FloatArray, l1: FloatArray, l2: FloatArray, norm2: FloatArray, tol: float, max_iter: int
+    operator: Operator,
+    y: FloatArray,
+    beta: FloatArray | None,
+    penalties: tuple[FloatArray, FloatArray],
+    tol: float,
+    max_iter: int,
 ) -> Solution:
-    """Minimise as :func:`hoeffding.engines.solvers.elastic_net` does, for a target of mean zero.
+    """Minimise as :func:`hoeffding.engines.solvers.elastic_net` does, for a target of mean zero; starts at ``beta``.
 
     Accelerated proximal steps in the metric ``norm2 + l2``, where ``norm2`` is the diagonal of the Gram matrix; the
     momentum is dropped when it points uphill.
     """
-    metric = norm2 + l2
-    step = np.divide(1.0, metric, out=np.zeros_like(metric), where=metric > 0) / _largest_eigenvalue(
-        operator, metric, l2
-    )
+    l1, l2 = penalties
+    metric = operator.norm2 + l2
+    step = np.divide(1.0, metric, out=np.zeros_like(metric), where=metric > 0) / operator.largest_eigenvalue
     yy = float(operator.share @ y**2)
-    b, fb = np.zeros_like(l1), np.zeros_like(y)
+    b = np.zeros_like(l1) if beta is None else beta
+    fb = np.zeros_like(y) if beta is None else operator.values(beta)
     z, fz, momentum = b, fb, 1.0
     solution = Solution(b, 0.5 * yy, np.inf, 0, False)
     for n_iter in range(max_iter):
@@ -113,18 +139,3 @@ def elastic_net(
         z, fz = new + c * (new - b), f_new + c * (f_new - fb)
         b, fb, momentum = new, f_new, following
     return solution
-
-
-def _largest_eigenvalue(operator: Operator, metric: FloatArray, l2: FloatArray) -> float:
-    """An upper estimate for the problem in the given metric, by power iteration from a fixed start."""
-    on = metric > 0
-    root = np.sqrt(metric[on])
-    v = np.cos(np.arange(on.sum()) ** 2)  # any vector that is not orthogonal to the one looked for
-    u = np.zeros_like(metric)
-    largest = 1.0
-    for _ in range(POWER_STEPS):
-        u[on] = v / root
-        v = (operator.products(operator.values(u)) + l2 * u)[on] / root
-        largest = float(np.linalg.norm(v))
-        v /= largest
-    return 1.1 * largest

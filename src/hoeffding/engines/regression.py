@@ -13,21 +13,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import replace
+from functools import cache
 from math import comb
 from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hoeffding.bits import BitMatrix, WeightedRows, refuse_columns
-from hoeffding.checks import as_count, as_targets, as_weights, refuse_masked
+from hoeffding.checks import as_count, as_real, as_targets, as_weights, refuse_masked
 from hoeffding.decomposition import Decomposition
 from hoeffding.engines import cross_validation, heredity, low_order
-from hoeffding.engines.low_order import Fit, Rows, Settings
+from hoeffding.engines.low_order import Fit, GramProblem, Rows, RowsProblem, Settings
 from hoeffding.moments import Counted, Moments
 from hoeffding.names import as_feature_names, feature_indices
 from hoeffding.progress import reporting, say
@@ -167,24 +169,74 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         self._moments: Moments | None = None
         with reporting():
             self._fit_rows(rows)
-        self.decomposition_ = replace(self.decomposition_, rows=WeightedRows(rows.bits, rows.weights))
-        return self
+        return self._knows(rows)
+
+    def path(
+        self, X: Any, y: Any, sample_weight: Any = None, *, alphas: Iterable[float] | None = None
+    ) -> list[HoeffdingRegressor]:
+        """Fit for many strengths of the penalty: a fitted copy of the estimator for each, the strongest first.
+
+        They share one reading of the rows, and each fit starts at the one before. The estimator itself is not changed.
+
+        Parameters
+        ----------
+        X, y, sample_weight :
+            As in :meth:`fit`.
+        alphas : iterable of float, optional
+            Taken from the largest to the smallest. By default 30, evenly spaced on a logarithmic scale, from where all
+            coefficients are zero down to 1e-4 of that.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from hoeffding import HoeffdingRegressor
+        >>> X = np.random.default_rng(0).integers(0, 2, (500, 4))
+        >>> models = HoeffdingRegressor(order=2).path(X, X[:, 0] + 2 * X[:, 1] * X[:, 2], alphas=[1, 0.1, 0.01])
+        >>> [(model.alpha_, int(np.count_nonzero(model.coef_))) for model in models]
+        [(1.0, 1), (0.1, 4), (0.01, 4)]
+        """
+        if self.interactions == "heredity":
+            raise ValueError("path: goes with interactions='all'; fit each alpha apart to choose sets by heredity")
+        wanted = None if alphas is None else _as_alphas(alphas)
+        plain = clone(self).set_params(alpha=0.0)  # which of its own the path does not use
+        plain._check_parameters()
+        rows = plain._read(X, y, sample_weight, reset=True)
+        plain._moments = None
+        models, start = [], None
+        with reporting():
+            problem, which = plain._problem(rows, wanted is not None and wanted[-1] == 0)
+            if wanted is None:
+                wanted = cross_validation.alphas_of(problem.system, plain._settings(0.0))
+            for alpha in wanted.tolist():
+                model = copy(plain).set_params(alpha=alpha)
+                fit = problem.fit(model._settings(alpha), start)
+                models.append(model._finish(fit, which, alpha)._knows(rows))
+                start = fit.beta
+        return models
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add a chunk of rows to those seen so far and fit to all; only their moments are kept.
 
-        The counts are exact: it does not matter how rows are cut into chunks. Every call solves the problem; to solve
-        it only once, add up :class:`~hoeffding.Moments` and call :meth:`fit_moments`.
+        The counts are exact: it does not matter how rows are cut into chunks. Rows given to :meth:`fit` or
+        :meth:`fit_moments` before count as seen. Every call solves the problem; to solve it only once, add up
+        :class:`~hoeffding.Moments` and call :meth:`fit_moments`.
         """
         self._check_parameters()
         self._need_rows_for("partial_fit", cv=True)
         before: Moments | None = getattr(self, "_moments", None)
+        if before is None and hasattr(self, "decomposition_"):
+            raise ValueError(
+                f"partial_fit: the fit before kept no moments ({self.route_}); start with partial_fit on another "
+                f"estimator"
+            )
         rows = self._read(X, y, sample_weight, reset=before is None)
+        if before is not None and len(before.offset) != rows.targets.shape[1]:
+            raise ValueError(f"y: has {rows.targets.shape[1]} outputs, the chunks before had {len(before.offset)}")
         order = min(self.order, rows.bits.n_features)
         chunk = Moments.from_chunk(rows.bits, rows.targets, rows.weights, order=order, like=before, n_jobs=self.n_jobs)
-        self._moments = chunk if before is None else before + chunk
+        whole = chunk if before is None else before + chunk
         with reporting():
-            return self._fit_moments(self._moments, [])
+            return self._fit_moments(whole, [])
 
     def fit_moments(self, moments: Moments | Sequence[Moments], feature_names: Sequence[str] | None = None) -> Self:
         """Fit to rows that are known through their moments, such as sums over chunks or over machines.
@@ -204,12 +256,6 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
                 f"moments: {len(parts)} given; give one or more, for alpha='cv' at least two, as the folds"
             )
         whole = sum(parts[1:], start=parts[0])
-        order = min(self.order, whole.n_features)
-        if whole.only is not None or whole.order < order or whole.count_order < min(2 * order, whole.n_features):
-            raise ValueError(
-                f"moments: of order {whole.order}, counts up to {whole.count_order} features; order={self.order} needs "
-                f"counts of all sets up to {2 * order}: build them with Moments.from_chunk(..., order={order})"
-            )
         self._set_features(whole.n_features, feature_names)
         self._single = len(whole.offset) == 1
         with reporting():
@@ -221,36 +267,64 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
             raise ValueError(f"{method} keeps moments, not rows: {which} need fit")
 
     def _fit_moments(self, moments: Moments, folds: list[Moments]) -> Self:
+        d, order = moments.n_features, min(self.order, moments.n_features)
+        if moments.only is not None or moments.order < order or moments.count_order < min(2 * order, d):
+            raise ValueError(
+                f"moments: of order {moments.order}, counts up to {moments.count_order} features; order={self.order} "
+                f"needs counts of all sets up to {2 * order}: build them with Moments.from_chunk(..., order={order})"
+            )
+        self._moments = moments
         self.constant_ = moments.constant.tolist()
         family, which = self._family(moments)
-        alpha = self._choose_alpha(moments, cross_validation.folds_without(folds) if self.alpha == "cv" else [], family)
-        fit = low_order.by_gram(moments, family, self._settings(alpha))
-        return self._finish(fit, f"gram: {len(family)} x {len(family)} from moments", which, alpha)
+        route = f"gram: {len(family)} x {len(family)} from moments"
+        problem = GramProblem.build(moments, family, self.n_jobs, route)
+        alpha = self._choose_alpha(problem, cross_validation.folds_without(folds) if self.alpha == "cv" else [])
+        return self._finish(problem.fit(self._settings(alpha)), which, alpha)
 
     def _fit_rows(self, rows: Rows) -> Self:
-        d = rows.bits.n_features
-        order, ones = min(self.order, d), rows.bits.ones()
-        self.constant_ = np.flatnonzero((ones == 0) | (ones == rows.bits.n_rows)).tolist()
         if self.interactions == "heredity":
             alpha = float(self.alpha)
+            self._find_constant(rows)
+            order = min(self.order, rows.bits.n_features)
             fit = heredity.grow(rows, order, self.min_count, self.max_sets, self._settings(alpha))
-            return self._finish(fit, "rows: order by order", "sets by heredity", alpha)
+            return self._finish(fit, "sets by heredity", alpha)
+        problem, which = self._problem(rows, self.alpha in ("cv", 0))
+        if isinstance(problem, GramProblem) and not self.distinct:
+            self._moments = problem.moments
+        folds = []
+        if self.alpha == "cv":
+            folds = cross_validation.folds_of(self.cv, rows, problem.moments, self.n_jobs)
+        alpha = self._choose_alpha(problem, folds)
+        return self._finish(problem.fit(self._settings(alpha)), which, alpha)
+
+    def _problem(self, rows: Rows, direct: bool) -> tuple[GramProblem | RowsProblem, str]:
+        """The least-squares problem, by the cheaper route, and which sets it has; ``direct`` takes the Gram matrix."""
+        self._find_constant(rows)
+        d = rows.bits.n_features
+        order = min(self.order, d)
         few = sum(comb(d, s) for s in range(2 * order + 1)) <= FEW_SETS
         moments = self._count(rows, order, 2 * order if few else order)
         family, which = self._family(moments)
         at_most = int(moments.counts[: len(moments.low)].sum())  # integer weights are at least one
-        direct = self.alpha == "cv" or self._settings(float(self.alpha)).direct
         route = low_order.choose_route(len(family), at_most, direct)
-        if route.rows:
-            alpha = float(self.alpha)
-            return self._finish(
-                low_order.by_rows(rows, moments, family, self._settings(alpha)), route.reason, which, alpha
-            )
-        if not few:
-            moments = self._count(rows, order, 2 * order)
-        folds = cross_validation.folds_of(self.cv, rows, moments, self.n_jobs) if self.alpha == "cv" else []
-        alpha = self._choose_alpha(moments, folds, family)
-        return self._finish(low_order.by_gram(moments, family, self._settings(alpha)), route.reason, which, alpha)
+
+        @cache
+        def gram() -> GramProblem:
+            whole = moments if few else self._count(rows, order, 2 * order)
+            return GramProblem.build(whole, family, self.n_jobs, route.reason)
+
+        if not route.rows:
+            return gram(), which
+        reserve = gram if route.gram_in_reserve else None
+        return RowsProblem.build(rows, moments, family, self.n_jobs, route.reason, reserve), which
+
+    def _knows(self, rows: Rows) -> Self:
+        self.decomposition_ = replace(self.decomposition_, rows=WeightedRows(rows.bits, rows.weights))
+        return self
+
+    def _find_constant(self, rows: Rows) -> None:
+        ones = rows.bits.ones()
+        self.constant_ = np.flatnonzero((ones == 0) | (ones == rows.bits.n_rows)).tolist()
 
     def _count(self, rows: Rows, order: int, count_order: int) -> Moments:
         say(f"Counting sets of up to {count_order} of {rows.bits.n_features} bits")
@@ -261,11 +335,20 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
     def _settings(self, alpha: float) -> Settings:
         return Settings(alpha, self.l1_ratio, self.scale, self.tol, self.max_iter, self.n_jobs)
 
-    def _choose_alpha(self, moments: Moments, folds: list[cross_validation.Fold], family: SubsetFamily) -> float:
+    def _choose_alpha(self, problem: GramProblem | RowsProblem, folds: list[cross_validation.Fold]) -> float:
         if self.alpha != "cv":
             return float(self.alpha)
-        path = cross_validation.path(moments, folds, family, self._settings(0.0))
+        settings = self._settings(0.0)
+        alphas = cross_validation.alphas_of(problem.system, settings)
+        path = cross_validation.path(alphas, folds, problem.basis.family, settings)
         self.alphas_, self.cv_errors_ = path.alphas, path.errors
+        if path.failed.any():
+            warnings.warn(
+                f"cross-validation: {path.failed.sum()} of {len(alphas) * len(folds)} fits did not converge, all with "
+                f"alpha at most {alphas[path.failed > 0].max():.1e}: increase max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
         return path.best
 
     # -- which sets -----------------------------------------------------------------------------------------------
@@ -297,7 +380,7 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
 
     # -- what a fit leaves behind ---------------------------------------------------------------------------------
 
-    def _finish(self, fit: Fit, route: str, which: str, alpha: float) -> Self:
+    def _finish(self, fit: Fit, which: str, alpha: float) -> Self:
         system, beta, solutions = fit.system, fit.beta, fit.solutions
         explained = (beta * fit.covariances).sum(axis=0)
         rest2 = np.maximum(system.yy - 2 * (beta * system.m).sum(axis=0) + explained, 0.0)
@@ -312,7 +395,7 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         def with_mean(a: FloatArray) -> FloatArray:  # whose component does not vary
             return shaped(np.concatenate([np.zeros((1, a.shape[1])), a]))
 
-        self.route_, self.alpha_ = route, alpha
+        self.route_, self.alpha_ = fit.route, alpha
         self.n_iter_, self.dual_gap_ = max(1, *(s.n_iter for s in solutions)), max(s.gap for s in solutions)
         self.objective_ = float(sum(s.objective for s in solutions))
         self.fidelity_ = float(fidelity.min())
@@ -324,7 +407,7 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
             family=fit.basis.family,
             coefficients=shaped(np.concatenate([intercept[None], beta])),
             engine="regression",
-            reason=f"order {self.order}, {which}, alpha={alpha:g}, l1_ratio={self.l1_ratio:g}, {route}{unique}",
+            reason=f"order {self.order}, {which}, alpha={alpha:g}, l1_ratio={self.l1_ratio:g}, {fit.route}{unique}",
             unique=fit.unique,
             remainder=float(np.sqrt(rest2.max())),
             fidelity=self.fidelity_,
@@ -349,7 +432,7 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
             f"the fit stopped after {worst.n_iter} iterations at a duality gap of {worst.gap:.2e}, the goal was "
             f"{self.tol * yy:.2e}: increase max_iter or alpha, or be content with tol={2 * worst.gap / yy:.0e}",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
     # -- using ----------------------------------------------------------------------------------------------------
@@ -370,9 +453,6 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
             raise ValueError(f"l1_ratio={self.l1_ratio!r}: must lie between 0 and 1")
         if self.binarize is not None and not (_is_number(self.binarize) and np.isfinite(self.binarize)):
             raise ValueError(f"binarize={self.binarize!r}: must be a finite number, or None for X of zeros and ones")
-        text = isinstance(self.family, str)
-        if (text and self.family not in ("shattered", "paper")) or not isinstance(self.family, Iterable):
-            raise ValueError(f"family={self.family!r}: must be 'shattered', 'paper', or a list of sets of features")
         for name, allowed in (
             ("scale", ("raw", "unit")),
             ("unseen", ("zero", "nan", "error")),
@@ -380,11 +460,21 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         ):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name}={getattr(self, name)!r}: must be one of {', '.join(map(repr, allowed))}")
+        if not isinstance(self.distinct, bool | np.bool_):
+            raise ValueError(f"distinct={self.distinct!r}: must be True or False")
         self._check_heredity()
         for name, least in (("order", 1), ("min_count", 1), ("max_iter", 1)):
             as_count(name, getattr(self, name), least)
+        self._check_family()
         if self.alpha == "cv":
             self._check_cv()
+
+    def _check_family(self) -> None:
+        text = isinstance(self.family, str)
+        if (text and self.family not in ("shattered", "paper")) or not isinstance(self.family, Iterable):
+            raise ValueError(f"family={self.family!r}: must be 'shattered', 'paper', or a list of sets of features")
+        if self.min_count > 1 and not (text and self.family == "shattered"):
+            raise ValueError(f"min_count={self.min_count}: goes with family='shattered', not family={self.family!r}")
 
     def _check_heredity(self) -> None:
         if self.interactions == "all":
@@ -414,6 +504,7 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         else:
             refuse_columns(X, "X")
             refuse_masked("y", y)
+            _refuse_missing(y)
             X, y = validate_data(self, X, y, reset=reset, multi_output=True, y_numeric=True, **READING)
             bits = self._pack(X)
         targets = np.asarray(y, np.float64)
@@ -469,6 +560,25 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         if self.binarize is not None:
             return BitMatrix.above(X, self.binarize, labels=labels)
         return BitMatrix.from_rows(X, labels=labels, way_out="binarize=t compares all columns with a threshold t")
+
+
+def _as_alphas(alphas: Iterable[float]) -> FloatArray:
+    """From the largest to the smallest."""
+    out = np.sort(as_real("alphas", list(alphas)))[::-1]
+    if out.ndim != 1 or not out.size or not (np.isfinite(out) & (out >= 0)).all():
+        raise ValueError(f"alphas={out.tolist()!r}: must be finite numbers, at least 0, and at least one of them")
+    return out
+
+
+def _refuse_missing(y: Any) -> None:
+    """Say in which rows of y there is no number; what else y may be is for scikit-learn to judge."""
+    values = np.asarray(y)
+    if values.dtype.kind == "f" and values.ndim in {1, 2} and not np.isfinite(values).all():
+        wrong = np.flatnonzero(~np.isfinite(values.reshape(len(values), -1)).all(axis=1))
+        raise ValueError(
+            f"y: NaN or infinity (inf) in {len(wrong)} of {len(values)} rows, the first is row {wrong[0]}; drop these "
+            f"rows of X and y, or fill in what is missing"
+        )
 
 
 def _is_number(value: Any) -> bool:
