@@ -249,6 +249,28 @@ def test_a_closure_that_is_too_large_goes_to_another_engine_and_says_so():
         decompose(tree, X, max_sets=10, engine="sparse")
 
 
+def test_the_scale_stays_when_the_closure_is_too_large():
+    X, y = bit_problem()
+    model = GradientBoostingClassifier(n_estimators=10, random_state=0).fit(X, y > 0.5)
+    for result in (decompose(model, X, max_sets=10), decompose(model, X, engine="regression", order=6)):
+        assert result.engine != "sparse"
+        assert "margin (log-odds)" in result.reason
+        np.testing.assert_allclose(result.predict(X), model.decision_function(X), atol=0.05)
+    boosted = GradientBoostingRegressor(n_estimators=3, random_state=0).fit(X, y)
+    same = decompose(boosted, X, output="margin")
+    assert same.engine == "sparse"
+    np.testing.assert_array_equal(same.coefficients, decompose(boosted, X).coefficients)
+
+
+def test_rows_of_no_weight_are_no_rows():
+    cube = np.indices((2,) * 4).reshape(4, -1).T
+    tree = DecisionTreeRegressor(random_state=0).fit(cube, np.random.default_rng(0).normal(size=16))
+    w = (cube[:, 0] <= cube[:, 1]).astype(float)
+    result = decompose(tree, cube, sample_weight=w)
+    assert result.unique
+    np.testing.assert_allclose(*matched(result, decompose(tree, cube[w > 0])), atol=1e-12)
+
+
 def test_deep_trees_on_numbers_go_to_another_engine_before_memory_runs_out():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))

@@ -27,7 +27,8 @@ from hoeffding.decomposition import Decomposition
 from hoeffding.engines import sparse
 from hoeffding.engines.cube import transform, transform_plan
 from hoeffding.engines.parities import MAX_SETS, ClosureTooLargeError
-from hoeffding.engines.trees import NotASumOfTreesError, is_tree_model
+from hoeffding.engines.trees import is_tree_model
+from hoeffding.engines.trees.ensemble import NotASumOfTreesError
 from hoeffding.engines.trees.polynomial import Polynomial
 from hoeffding.machine import n_threads
 from hoeffding.measure import Empirical
@@ -36,7 +37,7 @@ from hoeffding.names import Groups, as_feature_names, as_groups
 from hoeffding.progress import reporting
 from hoeffding.sensitivity import Variance
 from hoeffding.tables import Encoding
-from hoeffding.tree_bits import SumOfTables, column_names, read_polynomial, read_trees
+from hoeffding.tree_bits import SumOfTables, column_names, read_answers, read_polynomial, read_trees
 
 if TYPE_CHECKING:
     from hoeffding.engines.regression import HoeffdingRegressor
@@ -269,7 +270,7 @@ def _exact(model: SumOfTables, rows: _Rows, request: _Request) -> Decomposition:
         coefficients=shaped(exact.beta),
         engine="sparse",
         reason=f"{model.words}; {_how(exact, request)}",
-        unique=exact.n_chosen == 0 and Empirical(rows.bits.to_rows()).is_unique,
+        unique=exact.n_chosen == 0 and Empirical(rows.bits.to_rows(), rows.weights).is_unique,
         remainder=float(exact.remainder.max(initial=0.0)),
         fidelity=float(exact.fidelity.min(initial=1.0)),
         feature_names=rows.names,
@@ -306,7 +307,7 @@ def _refuse_weights(rows: _Rows) -> None:
 
 def _of_black_box(problem: _Problem, request: _Request) -> Decomposition:
     rows = _encoded(problem)
-    values = evaluate(problem.model, problem.X, rows.bits.n_rows, problem.output)
+    values = _values(problem, rows.bits.n_rows)
     if request.distinct:
         _refuse_weights(rows)
     reason, plan = _choose(rows, values, request)
@@ -319,6 +320,12 @@ def _of_black_box(problem: _Problem, request: _Request) -> Decomposition:
         output_names=values.names,
         encoding=rows.encoding,
     )
+
+
+def _values(problem: _Problem, n_rows: int) -> Values:
+    """What the model says; of trees, unless something else is asked for, what they add up to."""
+    found = read_answers(problem.model, problem.X, problem.output) if is_tree_model(problem.model) else None
+    return found or evaluate(problem.model, problem.X, n_rows, problem.output)
 
 
 def _encoded(problem: _Problem) -> _Rows:

@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hoeffding.bits import BitMatrix, data_frame, pack_columns
+from hoeffding.black_box import Values
 from hoeffding.components import Components, Weights
 from hoeffding.engines.parities import closure, family_of_paths, tables_of_paths
-from hoeffding.engines.trees import check_sums, evenly, last_step, read_model
-from hoeffding.engines.trees.ensemble import Ensemble
+from hoeffding.engines.trees import answers, check_sums, evenly, last_step, read_model
+from hoeffding.engines.trees.ensemble import Ensemble, NotASumOfTreesError
 from hoeffding.engines.trees.polynomial import Polynomial
 from hoeffding.engines.trees.rows import read_rows
 from hoeffding.engines.trees.splits import SplitBits, list_leaves, split_bits
@@ -73,11 +74,11 @@ def read_trees(model: Any, X: Any, output: str | None, max_sets: int, threads: i
 
     Raises :class:`~hoeffding.engines.parities.ClosureTooLargeError` if the paths have more than ``max_sets`` subsets.
     """
-    model, X = _through_pipeline(model, X)
-    ensemble = read_model(model, output)
+    model, X, given_names = _through_pipeline(model, X)
+    ensemble = read_model(model, X, output)
     rows = read_rows(ensemble, X)
-    names = tuple(ensemble.feature_names or column_names(X) or as_feature_names(None, ensemble.n_features))
-    bits = _as_bits(rows)
+    names = tuple(ensemble.feature_names or given_names or as_feature_names(None, ensemble.n_features))
+    bits = None if ensemble.levels else _as_bits(rows)  # codes of categories are no bits of the table
     if bits is not None:  # the columns are the bits, whether the trees use them or not
         everywhere = np.ones(ensemble.n_features, np.bool_)
         splits, on_bits = split_bits(ensemble, everywhere, ~everywhere)
@@ -85,11 +86,19 @@ def read_trees(model: Any, X: Any, output: str | None, max_sets: int, threads: i
         leaves = replace(leaves, path_bits=splits.column[leaves.path_bits])
         what, checked = "trees on bits", evenly(len(rows), CHECKED)
     else:
+        _refuse_missing_numbers(ensemble, rows, names)
         missing: BoolArray = np.isnan(rows)
         binary: BoolArray = np.asarray(((rows == 0) | (rows == 1) | missing).all(axis=0))
+        binary[list(ensemble.levels)] = False
         splits, on_bits = split_bits(ensemble, binary, np.asarray(missing.any(axis=0)))
-        leaves, encoding = list_leaves(on_bits), _encoding_of(splits, ensemble, names)
-        bits, names = splits.evaluate(rows), encoding.feature_names
+        leaves = list_leaves(on_bits)
+        if len(splits):
+            encoding = _encoding_of(splits, ensemble, names)
+            bits = splits.evaluate(rows)
+        else:  # a constant: no question is asked, any bits will do
+            encoding = Encoding.fit(X)
+            bits = encoding.transform(X)
+        names = encoding.feature_names
         what, checked = f"trees on {len(splits)} split bits of {ensemble.n_features} columns", np.arange(len(rows))
     say("Listing the subsets of all paths")
     paths = family_of_paths(bits.n_features, leaves)
@@ -100,6 +109,18 @@ def read_trees(model: Any, X: Any, output: str | None, max_sets: int, threads: i
     what += f" (checked at {'all' if len(checked) == len(rows) else len(checked)} rows)"
     words = f"{ensemble.n_trees} {what}, {ensemble.output}"
     return SumOfTables(tables, closed, bits, values, names, encoding, ensemble.single, ensemble.output_names, words)
+
+
+def read_answers(model: Any, X: Any, output: str | None) -> Values | None:
+    """What a model of trees itself says of the sum of its trees, at all rows; None if that is not what is asked for."""
+    model, X, _ = _through_pipeline(model, X)
+    try:
+        ensemble = read_model(model, X, output)
+        rows = read_rows(ensemble, X)
+    except NotASumOfTreesError:
+        return None
+    at_rows = answers(ensemble, model, X, rows, np.arange(len(rows)))
+    return Values(at_rows, ensemble.single, ensemble.output_names, ensemble.output)
 
 
 def read_polynomial(
@@ -121,27 +142,32 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     return None if frame is None else tuple(frame.columns)
 
 
-def _through_pipeline(model: Any, X: Any) -> tuple[Any, Any]:
-    """The last step of a pipeline, and the rows as they reach it."""
-    last = last_step(model)
+def _through_pipeline(model: Any, X: Any) -> tuple[Any, Any, tuple[str, ...] | None]:
+    """The last step of a pipeline, the rows as they reach it, and the names of their columns if they are known."""
+    last, names = last_step(model), column_names(X)
     while last is not model:
         before, model = model[:-1], model.steps[-1][1]
         if len(before.steps):
-            X = _with_names(before, before.transform(X))
-    return last, X
+            X = _numbers(before.transform(X))
+            names = column_names(X) or _names_out(before)
+    return last, X, names
 
 
-def _with_names(steps: Any, X: Any) -> Any:
-    """Rows that a pipeline hands on, as numbers, with the names of their columns where an array has lost them."""
-    if data_frame(X) is not None:
+def _numbers(X: Any) -> Any:
+    """Arrays of objects that are numbers, which a ColumnTransformer may hand on, as numbers; anything else as it is."""
+    if not (isinstance(X, np.ndarray) and X.dtype.kind == "O"):
         return X
-    rows = np.asarray(X.toarray() if hasattr(X, "tocsc") else X, np.float64)
     try:
-        import pandas as pd
+        return X.astype(np.float64)
+    except (TypeError, ValueError):
+        return X
 
-        return pd.DataFrame(rows, columns=steps.get_feature_names_out())
-    except (ModuleNotFoundError, AttributeError):  # no pandas, or a step that does not name what it makes
-        return rows
+
+def _names_out(steps: Any) -> tuple[str, ...] | None:
+    try:
+        return tuple(map(str, steps.get_feature_names_out()))
+    except AttributeError:  # a step that does not name what it makes
+        return None
 
 
 def _as_bits(rows: FloatArray) -> BitMatrix | None:
@@ -150,6 +176,18 @@ def _as_bits(rows: FloatArray) -> BitMatrix | None:
     if not (ones | (rows == 0)).all():
         return None
     return BitMatrix(pack_columns(ones.view(np.uint8)), len(rows))
+
+
+def _refuse_missing_numbers(ensemble: Ensemble, rows: FloatArray, names: Sequence[str]) -> None:
+    """The questions about a column know one kind of missing value: NaN."""
+    columns = np.arange(ensemble.n_features)
+    wrong = np.argwhere(ensemble.is_missing(columns, rows) & ~np.isnan(rows))
+    if len(wrong):
+        i, j = wrong[0].tolist()
+        raise ValueError(
+            f"X: row {i}, column {names[j]!r} is {rows[i, j]:g}, which this model takes for a missing value; write NaN "
+            f"there, which is the same to the model"
+        )
 
 
 def _encoding_of(splits: SplitBits, ensemble: Ensemble, names: Sequence[str]) -> Encoding:

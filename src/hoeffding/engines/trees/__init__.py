@@ -14,19 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from hoeffding.bits import data_frame
-from hoeffding.engines.trees import sklearn, xgboost
-from hoeffding.engines.trees.ensemble import Ensemble, FloatArray
+from hoeffding.engines.trees import catboost, lightgbm, sklearn, xgboost
+from hoeffding.engines.trees.ensemble import Ensemble, FloatArray, NotASumOfTreesError
 from hoeffding.engines.trees.rows import read_rows
 
-READERS: tuple[ModuleType, ...] = (sklearn, xgboost)
+READERS: tuple[ModuleType, ...] = (sklearn, xgboost, lightgbm, catboost)
 OUTPUTS = ("prediction", "probability", "margin")
 CHECKED_CLOSELY = 128  # rows at which every tree is followed
 CHUNK = 2**16  # rows that are checked at a time
 LINK_ROUNDOFF = 64  # units in the last place that a library may lose between its sum and its answer
-
-
-class NotASumOfTreesError(ValueError):
-    """The output asked for is a function of a sum of trees, but not one itself."""
 
 
 def is_tree_model(model: Any) -> bool:
@@ -78,22 +74,22 @@ def read_ensemble(model: Any, X: Any, *, output: str | None = None) -> Ensemble:
     >>> read_ensemble(DecisionTreeRegressor().fit(X, [0, 0, 0, 1]), X)
     Ensemble(1 trees, 5 nodes, 2 features, one output: prediction)
     """
-    ensemble = read_model(model, output)
+    ensemble = read_model(model, X, output)
     rows = read_rows(ensemble, X)
     some = evenly(len(rows), CHECKED_CLOSELY)
     _compare_closely(ensemble, rows, some, answers(ensemble, model, X, rows, some))
     return ensemble
 
 
-def read_model(model: Any, output: str | None) -> Ensemble:
-    """Read a fitted model of trees; what was read is to be checked with :func:`check_sums`."""
+def read_model(model: Any, X: Any, output: str | None) -> Ensemble:
+    """Read a fitted model of trees, for rows ``X``; what was read is to be checked with :func:`check_sums`."""
     reader = find_reader(model)
     if reader is None:
         raise TypeError(
             f"model: {type(model).__name__} is not read as a sum of trees; supported are {supported_models()}. "
             f"For any other model use engine='regression', or pass a callable"
         )
-    ensemble: Ensemble = reader.read(model)
+    ensemble: Ensemble = reader.read(model, X)
     _check_output(ensemble, output)
     return ensemble
 
@@ -103,7 +99,8 @@ def _check_output(ensemble: Ensemble, output: str | None) -> None:
         raise ValueError(
             f"output={output!r}: must be one of {', '.join(OUTPUTS)}, or None for what the trees add up to"
         )
-    if output not in (None, ensemble.output.split()[0]):
+    given = ensemble.output.split()[0]
+    if output not in (None, given) and (given, output) != ("prediction", "margin"):  # the same where there is no link
         raise NotASumOfTreesError(
             f"output={output!r}: the trees of this model add up to its {ensemble.output}; its {output} is no sum of "
             f"trees. Leave output=None, or use engine='regression', which takes any output"
@@ -145,7 +142,8 @@ def answers(ensemble: Ensemble, model: Any, X: Any, rows: FloatArray, part: npt.
     assert reader is not None
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X (does not have|has) (valid )?feature names", category=UserWarning)
-        theirs: FloatArray = reader.answers(model, _rows_at(X, part) if ensemble.levels else rows[part])
+        as_given = bool(ensemble.levels) or hasattr(X, "tocsc")
+        theirs: FloatArray = reader.answers(model, _rows_at(X, part) if as_given else rows[part])
     if theirs.shape[1] != len(ensemble.base):
         raise ValueError(
             f"model: answers with {theirs.shape[1]} outputs where its trees have {len(ensemble.base)}; outputs of this "
@@ -172,6 +170,8 @@ def _compare_closely(ensemble: Ensemble, rows: FloatArray, part: npt.NDArray[np.
 
 
 def _rows_at(X: Any, part: npt.NDArray[np.intp]) -> Any:
+    if hasattr(X, "tocsc"):
+        return X.tocsr()[part]
     frame = data_frame(X)
     return np.asarray(X)[part] if frame is None else frame[part.tolist()].to_native()
 

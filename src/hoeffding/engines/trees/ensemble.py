@@ -19,6 +19,11 @@ FloatArray = npt.NDArray[np.float64]
 NodeArray = npt.NDArray[np.int32]
 BoolArray = npt.NDArray[np.bool_]
 
+
+class NotASumOfTreesError(ValueError):
+    """What is asked for is no sum of trees, or not one that can be read; other engines take any model."""
+
+
 DOUBLE = 2.0**-53  # unit roundoff: of the numbers in which a library adds up its trees
 SINGLE = 2.0**-24
 
@@ -59,7 +64,8 @@ class Ensemble:
     output : str; what the sum is: its first word is ``prediction``, ``probability`` or ``margin``.
     output_names, feature_names : tuple of str, or None
     levels : for columns of categories that are not given by codes: the value that each code stands for.
-    missing : float; a number that the model takes for a missing value, besides NaN.
+    missing : float, or (n_features,) float64; a number that the model takes for a missing value, besides NaN; of all
+        columns, or of each (NaN where there is none).
     roundoff : unit roundoff of the arithmetic in which the library adds up its trees.
     """
 
@@ -79,7 +85,7 @@ class Ensemble:
     output_names: tuple[str, ...] | None = None
     feature_names: tuple[str, ...] | None = None
     levels: Mapping[int, Sequence[Any]] = field(default_factory=dict)
-    missing: float = float("nan")
+    missing: float | FloatArray = float("nan")
     roundoff: float = DOUBLE
 
     def __post_init__(self) -> None:
@@ -153,13 +159,18 @@ class Ensemble:
                 node[on_the_way] = np.where(goes_right, self.right[here], self.left[here])
             yield node
 
+    def is_missing(self, column: npt.NDArray[np.integer], x: FloatArray) -> BoolArray:
+        """Whether values of some columns count as missing; the shapes of ``column`` and ``x`` go together."""
+        missing: BoolArray = np.isnan(x) | (x == np.broadcast_to(self.missing, self.n_features)[column])
+        return missing
+
     def goes_right(self, node: npt.NDArray[np.integer], x: FloatArray) -> BoolArray:
         """Whether the value ``x[k]`` goes right at ``node[k]``; both have shape ``(n,)``."""
         right: BoolArray = x > self.threshold[node]
+        absent = self.is_missing(self.feature[node], x)
         if len(self.categories):
-            split = np.isnan(self.threshold[node]) & ~np.isnan(x)
+            split = np.isnan(self.threshold[node]) & ~absent
             right[split] = self._is_member(node[split], x[split])
-        absent = np.isnan(x)
         right[absent] = self.missing_right[node[absent]]
         return right
 
@@ -239,7 +250,7 @@ def threshold_of_single_at_least(u: npt.NDArray[np.float32]) -> FloatArray:
 
 def threshold_of_single_above(t: FloatArray) -> FloatArray:
     """The doubles s with: ``float32(x) > t`` if and only if ``x > s``; t is in double precision."""
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore"):  # above the highest number lies inf
         u = t.astype(np.float32)
-    first_above = np.where(u.astype(np.float64) > t, u, np.nextafter(u, np.float32(np.inf)))
+        first_above = np.where(u.astype(np.float64) > t, u, np.nextafter(u, np.float32(np.inf)))
     return threshold_of_single_at_least(first_above.astype(np.float32))

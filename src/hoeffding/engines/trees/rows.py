@@ -1,4 +1,4 @@
-"""The rows that an ensemble is asked about: double precision, codes for categories, NaN for what is missing."""
+"""The rows that an ensemble is asked about: double precision, and codes for categories."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from hoeffding.bits import data_frame
+from hoeffding.bits import BitMatrix, data_frame
 from hoeffding.checks import as_real
 from hoeffding.engines.trees.ensemble import Ensemble, FloatArray
+from hoeffding.machine import require_memory
 
 
 def read_rows(ensemble: Ensemble, X: Any) -> FloatArray:
@@ -25,12 +26,15 @@ def read_rows(ensemble: Ensemble, X: Any) -> FloatArray:
     rows = np.empty((len(frame), ensemble.n_features))
     for j, name in enumerate(frame.columns):
         rows[:, j] = _column(name, frame[name], ensemble.levels.get(j))
-    return _mark_missing(ensemble, rows)
+    return _checked(ensemble, rows)
 
 
 def _from_array(ensemble: Ensemble, X: Any) -> FloatArray:
+    if isinstance(X, BitMatrix):
+        X = X.to_rows()
     if hasattr(X, "tocsc"):
-        raise TypeError("X: sparse matrices are not read here; pass X.toarray()")
+        require_memory(8.0 * X.shape[0] * X.shape[1], "the rows as an array", "pass fewer rows")
+        X = X.toarray()
     if ensemble.levels:
         array = np.asarray(X, object)
         _check_shape(ensemble, array)
@@ -42,7 +46,7 @@ def _from_array(ensemble: Ensemble, X: Any) -> FloatArray:
     else:
         rows = as_real("X", X)
         _check_shape(ensemble, rows)
-    return _mark_missing(ensemble, rows)
+    return _checked(ensemble, rows)
 
 
 def _check_shape(ensemble: Ensemble, array: Any) -> None:
@@ -90,9 +94,7 @@ def _codes(name: str, values: Sequence[Any], levels: Sequence[Any]) -> FloatArra
         raise TypeError(f"X: {name} holds values that are no categories, such as {values[0]!r}") from None
 
 
-def _mark_missing(ensemble: Ensemble, rows: FloatArray) -> FloatArray:
-    if ensemble.missing == ensemble.missing:
-        rows[rows == ensemble.missing] = np.nan
+def _checked(ensemble: Ensemble, rows: FloatArray) -> FloatArray:
     infinite = np.argwhere(np.isinf(rows))
     if len(infinite):
         i, j = infinite[0].tolist()

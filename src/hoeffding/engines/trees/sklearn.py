@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hoeffding.engines.trees.ensemble import Ensemble, FloatArray, Tree, threshold_of_single_above
+from hoeffding.engines.trees.ensemble import Ensemble, FloatArray, NotASumOfTreesError, Tree, threshold_of_single_above
 
 IntArray = npt.NDArray[np.int64]
 Levels = dict[int, tuple[Any, ...]]
@@ -33,12 +33,13 @@ def matches(model: Any) -> bool:
     return _is(model, SINGLE_TREES + FORESTS + BOOSTED + HISTOGRAM)
 
 
-def read(model: Any) -> Ensemble:
-    """The ensemble of a fitted estimator.
+def read(model: Any, X: Any) -> Ensemble:
+    """The ensemble of a fitted estimator; ``X`` is not needed.
 
     Classifiers made of averaged trees give probabilities, boosted ones margins; two classes make one output, that of
     the second class.
     """
+    del X
     _require_fitted(model)
     if _is(model, BOOSTED):
         return _gradient_boosting(model)
@@ -58,7 +59,7 @@ def answers(model: Any, X: Any) -> FloatArray:
     else:
         out = model.predict_proba(X)
         out = out[:, 1] if out.shape[1] == 2 else out
-    return np.asarray(out, np.float64).reshape(len(X), -1)
+    return np.asarray(out, np.float64).reshape(X.shape[0], -1)
 
 
 def _is(model: Any, names: tuple[str, ...]) -> bool:
@@ -99,7 +100,7 @@ def _margin(n_outputs: int) -> str:
 
 def _averaged_trees(model: Any) -> Ensemble:
     if model.n_outputs_ > 1 and _is_classifier(model):
-        raise ValueError(
+        raise NotASumOfTreesError(
             f"model: a classifier with {model.n_outputs_} targets is not read; decompose one target at a time, for "
             f"instance the callable `lambda X: model.predict_proba(X)[0][:, 1]`"
         )
@@ -169,7 +170,7 @@ def _first_guess(model: Any, n_outputs: int) -> FloatArray:
     if isinstance(start, str):  # "zero"
         return np.zeros(n_outputs)
     if type(start).__name__ not in ("DummyClassifier", "DummyRegressor"):
-        raise ValueError(
+        raise NotASumOfTreesError(
             f"model: boosting starts from init={start!r}, which is not a constant; use engine='regression', or "
             f"decompose the callable `model.predict`"
         )

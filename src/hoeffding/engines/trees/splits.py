@@ -123,7 +123,12 @@ def _questions(e: Ensemble, inner: npt.NDArray[np.int64], binary: BoolArray, has
     member = set_number >= 0
     two_values, may_miss, missing_right = binary[column], has_missing[column], e.missing_right[inner]
     right_at_0, right_at_1 = (
-        np.where(member, np.array([x in codes for codes in sets] + [False])[set_number], x > threshold) for x in (0, 1)
+        np.where(
+            e.is_missing(column, np.full(len(column), float(x))),
+            missing_right,
+            np.where(member, np.array([x in codes for codes in sets] + [False])[set_number], x > threshold),
+        )
+        for x in (0, 1)
     )
     is_empty = np.array([len(codes) == 0 for codes in sets] + [False])[set_number]
     never = np.where(two_values, ~right_at_0 & ~right_at_1, np.isposinf(threshold) | is_empty)
@@ -133,6 +138,12 @@ def _questions(e: Ensemble, inner: npt.NDArray[np.int64], binary: BoolArray, has
     is_bit = two_values & (right_at_0 != right_at_1)
     inverted = (is_bit & right_at_0) | (absence & always)
     kind = np.select([constant, absence, is_bit, member], [CONSTANT, MISSING, BIT, MEMBER], ABOVE).astype(np.int8)
+    # Levels that training never met are missing values to a model, but members of no set to a table: so ask for the
+    # other levels, where missing values would be answered with yes.
+    named = np.isin(column, list(e.levels))
+    turned = (kind == MEMBER) & named & may_miss & (missing_right ^ inverted)
+    sets, set_number = _other_levels(e, column, turned, sets, set_number)
+    inverted = inverted ^ turned
     return _Questions(
         column,
         kind,
@@ -154,6 +165,21 @@ def _distinct_sets(
     for k in np.flatnonzero(np.isnan(e.threshold[inner])).tolist():
         a, b = e.category_starts[inner[k]], e.category_starts[inner[k] + 1]
         out[k] = numbers.setdefault(e.categories[a:b].tobytes(), len(numbers))
+    return [np.frombuffer(key, np.int64) for key in numbers], out
+
+
+def _other_levels(
+    e: Ensemble,
+    column: NodeArray,
+    turned: BoolArray,
+    sets: list[npt.NDArray[np.int64]],
+    set_number: npt.NDArray[np.int64],
+) -> tuple[list[npt.NDArray[np.int64]], npt.NDArray[np.int64]]:
+    """The same where some nodes ask for the levels of their column that are not in their set."""
+    numbers, out = {codes.tobytes(): k for k, codes in enumerate(sets)}, set_number.copy()
+    for k in np.flatnonzero(turned).tolist():
+        rest = np.setdiff1d(np.arange(len(e.levels[int(column[k])])), sets[set_number[k]])
+        out[k] = numbers.setdefault(rest.tobytes(), len(numbers))
     return [np.frombuffer(key, np.int64) for key in numbers], out
 
 

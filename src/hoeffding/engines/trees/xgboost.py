@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hoeffding.engines.trees.ensemble import SINGLE, Ensemble, FloatArray, Tree, threshold_of_single_at_least
+from hoeffding.engines.trees.ensemble import (
+    SINGLE,
+    Ensemble,
+    FloatArray,
+    NotASumOfTreesError,
+    Tree,
+    threshold_of_single_at_least,
+)
 from hoeffding.engines.trees.ubjson import read_ubjson
 
 LOGISTIC = ("binary:logistic", "binary:logitraw", "reg:logistic")
@@ -30,7 +37,7 @@ def matches(model: Any) -> bool:
     )
 
 
-def read(model: Any) -> Ensemble:
+def read(model: Any, X: Any) -> Ensemble:
     """The ensemble of the margins of a fitted model.
 
     Like XGBoost's own ``predict``, a booster uses all its trees, an estimator those up to ``best_iteration`` if it
@@ -42,7 +49,7 @@ def read(model: Any) -> Ensemble:
     if machine["name"] == "dart":
         machine, drop = machine["gbtree"], machine["weight_drop"]
     if machine["name"] != "gbtree":
-        raise ValueError(
+        raise NotASumOfTreesError(
             f"model: its booster is {machine['name']!r}, which is not made of trees; use engine='regression'"
         )
     forest, parameters = machine["model"], learner["learner_model_param"]
@@ -60,7 +67,7 @@ def read(model: Any) -> Ensemble:
         output_names=_output_names(model, n_outputs),
         feature_names=tuple(booster.feature_names) if booster.feature_names else None,
         levels=_levels(forest),
-        missing=float(getattr(model, "missing", np.nan) if getattr(model, "missing", None) is not None else np.nan),
+        missing=_missing(model, X),
         roundoff=SINGLE,
     )
 
@@ -78,7 +85,7 @@ def answers(model: Any, X: Any) -> FloatArray:
         types = booster.feature_types if names else None
         data = xgboost.DMatrix(X, feature_names=names, feature_types=types, enable_categorical=categorical)
         margin = booster.predict(data, output_margin=True)
-    return np.asarray(margin, np.float64).reshape(len(X), -1)
+    return np.asarray(margin, np.float64).reshape(X.shape[0], -1)
 
 
 def _booster(model: Any) -> Any:
@@ -87,6 +94,20 @@ def _booster(model: Any) -> Any:
     if not model.__sklearn_is_fitted__():
         raise ValueError(f"model: this {type(model).__name__} is not fitted; call fit first")
     return model.get_booster()
+
+
+def _missing(model: Any, X: Any) -> float:
+    """The number that means missing; of a sparse matrix, zero: XGBoost takes what is not stored for missing."""
+    given = getattr(model, "missing", None)
+    number = float("nan") if given is None else float(given)
+    if not hasattr(X, "tocsc"):
+        return number
+    if number == number or (X.tocsc().data == 0).any():
+        raise NotASumOfTreesError(
+            "X: a sparse matrix, of which XGBoost takes what is not stored for missing; then stored zeros, or another "
+            "number for missing values, are not read. Pass X.toarray() if zeros are meant"
+        )
+    return 0.0
 
 
 def _used_trees(model: Any, forest: dict[str, Any]) -> int:
@@ -134,7 +155,7 @@ def _categories(tree: dict[str, Any]) -> dict[int, npt.NDArray[np.int64]]:
 def _base_margin(base_score: str, objective: str, n_outputs: int) -> FloatArray:
     """``base_score`` is one number or one an output, on the scale of predictions; margins start from its link."""
     score = np.atleast_1d(np.asarray(json.loads(base_score), np.float32)).astype(np.float64)
-    if objective in LOGISTIC:
+    if objective in LOGISTIC and objective != "binary:logitraw":  # whose predictions are margins
         score = np.log(score) - np.log1p(-score)
     elif objective in LOG:
         score = np.log(score)
