@@ -40,3 +40,27 @@ def test_the_readme_has_the_two_commands():
     text = DOCUMENTS[0].read_text(encoding="utf-8")
     for command in COMMANDS:
         assert command in text
+
+
+def test_the_checks_of_a_clean_checkout_run_the_test_command_of_the_readme():
+    assert f"\n  {COMMANDS[1]}\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+
+
+def modules_in_the_architecture():
+    """The rows of the table of modules: a name such as ``io.py`` or ``plots/``, and what is said of it."""
+    table = (ROOT / "docs" / "architecture.md").read_text("utf-8").split("## Modules")[1].split("\n## ")[0]
+    return dict(re.findall(r"^\| `([^`]+)` \|(.*)$", table, re.MULTILINE))
+
+
+def test_the_architecture_lists_every_module():
+    rows, house = modules_in_the_architecture(), ROOT / "src" / "hoeffding"
+    for path in sorted(house.rglob("*.py")):
+        name = path.relative_to(house)
+        words = [rows.get(f"{folder.as_posix()}/", "") for folder in name.parents]
+        of_one_kind = name.parts[0] in ("cli", "_kernels") or name.stem.startswith("__")
+        assert name.as_posix() in rows or of_one_kind or any(f"`{name.stem}`" in row for row in words), name
+
+
+def test_the_architecture_lists_no_module_that_is_gone():
+    for name in modules_in_the_architecture():
+        assert (ROOT / "src" / "hoeffding" / name).exists(), name
