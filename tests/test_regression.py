@@ -1092,7 +1092,7 @@ def test_frames_of_words_and_frames_without_rows_are_refused():
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     with pytest.raises(ValueError, match="X: column 'b' holds String, not bits; encode categories one-hot"):
         HoeffdingRegressor().fit(pandas.DataFrame({"a": [0, 1], "b": ["u", "v"]}), [1.0, 2.0])
-    with pytest.raises(TypeError, match=r"X: a lazy frame holds no rows yet; pass X\.collect\(\)"):
+    with pytest.raises(TypeError, match="give the name of the target column"):  # it is read in chunks
         HoeffdingRegressor().fit(polars.LazyFrame({"a": [0, 1]}), [1.0, 2.0])
     with pytest.raises(TypeError, match="X: masked arrays are not supported"):
         HoeffdingRegressor().fit(np.ma.masked_equal([[0], [1]], 1), [1.0, 2.0])

@@ -5,6 +5,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from hoeffding.attribution import Attribution, Interactions
+from hoeffding.chunks import Stream
 from hoeffding.decomposition import Decomposition, load
 from hoeffding.engines.cube import Plan, inverse_transform, transform, transform_plan
 from hoeffding.engines.trees.polynomial import Polynomial
@@ -38,6 +39,7 @@ __all__ = [
     "Polynomial",
     "Product",
     "Sobol",
+    "Stream",
     "SubsetFamily",
     "Table",
     "TableEncoder",

@@ -25,8 +25,9 @@ import numpy.typing as npt
 
 from hoeffding.bits import BitMatrix
 from hoeffding.checks import as_count, as_real
-from hoeffding.coding import Bit, Column, Kind, answers, known, labels, labels_of, n_words, pack
-from hoeffding.columns import FloatArray, Labels, Numbers, TableReader, Values
+from hoeffding.coding import Bit, Column, Kind, answers, known, labels, n_words, pack
+from hoeffding.columns import FloatArray, TableReader
+from hoeffding.summaries import Summary
 
 NumericPolicy = Literal["thresholds", "onehot", "error"]
 SHOWN_NAMES = 12
@@ -80,35 +81,34 @@ class Choice:
     constant: str = ""
 
 
-def choose(j: int, name: str, values: Values, rules: Rules) -> Choice:
-    """The bits of column ``j`` of a table."""
+def choose(j: int, name: str, held: Summary, rules: Rules) -> Choice:
+    """The bits of column ``j`` of a table, from what it holds."""
     if name in rules.thresholds:
-        if isinstance(values, Labels):
+        if held.kind == "labels":
             raise TypeError(f"thresholds[{name!r}]: the column holds categories, not numbers")
-        return _of_numbers(j, name, values, rules, rules.thresholds[name])
-    if not values.present().any():
+        return _of_numbers(j, name, held, rules, rules.thresholds[name])
+    if held.kind == "nothing":
         return Choice(Column(name, "any", missing=True), constant="all missing")
-    return _of_levels(j, name, values, rules) if isinstance(values, Labels) else _guess(j, name, values, rules)
+    return _of_levels(j, name, held, rules) if held.kind == "labels" else _guess(j, name, held, rules)
 
 
-def _guess(j: int, name: str, values: Numbers, rules: Rules) -> Choice:
+def _guess(j: int, name: str, held: Summary, rules: Rules) -> Choice:
     """Numbers may be bits, categories, or numbers."""
-    distinct = np.unique(values.values[values.present()])
+    distinct, missing = held.numbers, held.missing
     if np.isinf(distinct[[0, -1]]).any():
-        infinite = int(np.isinf(values.values).sum())
+        infinite = int(held.counts[np.isinf(distinct)].sum())
         raise ValueError(
             f"column {name!r}: {infinite} infinite values; replace them (by missing values, or by the largest number "
             f"that makes sense), or pass thresholds={{{name!r}: [...]}} to compare with"
         )
-    missing = not values.present().all()
     if np.isin(distinct, [0, 1]).all() and (len(distinct) == 2 or missing):
         questions: list[tuple[Kind, object]] = [("bit", None)] if len(distinct) == 2 else []
         return _choice(j, Column(name, "bit", missing=missing), questions)
     if len(distinct) == 1:
         return _choice(j, Column(name, "number", missing=missing), [], f"always {distinct[0]:g}")
     if len(distinct) <= rules.max_integer_levels and not (distinct % 1).any():
-        return _of_levels(j, name, labels_of(values), rules)
-    return _of_numbers(j, name, values, rules, None)
+        return _of_levels(j, name, held.as_labels(), rules)
+    return _of_numbers(j, name, held, rules, None)
 
 
 def _choice(j: int, column: Column, questions: Sequence[tuple[Kind, object]], constant: str = "") -> Choice:
@@ -118,14 +118,13 @@ def _choice(j: int, column: Column, questions: Sequence[tuple[Kind, object]], co
     return Choice(column, bits, "" if bits else constant)
 
 
-def _of_levels(j: int, name: str, values: Labels, rules: Rules) -> Choice:
-    missing = not values.present().all()
-    kept = values.levels
+def _of_levels(j: int, name: str, held: Summary, rules: Rules) -> Choice:
+    missing = held.missing
+    kept = tuple(held.levels)
     if len(kept) > rules.max_levels:
-        counts = np.bincount(values.codes[values.codes >= 0], minlength=len(kept))
-        frequent = np.sort(np.argsort(-counts, kind="stable")[: rules.max_levels - 1])
+        frequent = np.sort(np.argsort(-held.counts, kind="stable")[: rules.max_levels - 1])
         kept = tuple(kept[i] for i in frequent)
-    merged = len(values.levels) - len(kept)
+    merged = len(held.levels) - len(kept)
     column = Column(name, "level", kept, open=merged > 0, missing=missing, merged=merged)
     chosen = kept[1:] if len(kept) + missing <= 2 and not merged else kept  # of two levels, the first is the opposite
     questions: list[tuple[Kind, object]] = [("level", level) for level in chosen]
@@ -134,15 +133,15 @@ def _of_levels(j: int, name: str, values: Labels, rules: Rules) -> Choice:
     return _choice(j, column, questions, f"always {kept[0]!r}")
 
 
-def _of_numbers(j: int, name: str, values: Numbers, rules: Rules, given: FloatArray | None) -> Choice:
-    x = values.values[values.present()]
-    column = Column(name, "number", missing=len(x) < len(values.values))
+def _of_numbers(j: int, name: str, held: Summary, rules: Rules, given: FloatArray | None) -> Choice:
+    x = held.numbers
+    column = Column(name, "number", missing=held.missing)
     if given is None and rules.numeric == "error":
         raise ValueError(
             f"column {name!r}: holds numbers from {x.min():g} to {x.max():g}; pass numeric='thresholds' or 'onehot' "
             f"to cut them at quantiles, thresholds={{{name!r}: [...]}} to choose where, or text to have categories"
         )
-    cuts = quantile_thresholds(x, rules.bins) if given is None else given
+    cuts = cuts_of(x, held.counts, rules.bins) if given is None else given
     edges = cuts.tolist()
     questions: list[tuple[Kind, object]]
     if rules.numeric == "onehot" and len(edges) > 1:
@@ -163,9 +162,13 @@ def quantile_thresholds(x: FloatArray, bins: int) -> FloatArray:
     >>> quantile_thresholds(np.array([0.123, 0.234, 0.789, 0.987]), 2)
     array([0.5])
     """
-    distinct, counts = np.unique(x, return_counts=True)
+    return cuts_of(*np.unique(x, return_counts=True), bins)
+
+
+def cuts_of(distinct: FloatArray, counts: npt.NDArray[np.int64], bins: int) -> FloatArray:
+    """The same from the different values, sorted, and how often each occurs."""
     below = np.cumsum(counts)[:-1]  # how many values a cut after the i-th distinct one leaves below
-    wanted = np.arange(1, bins) * (len(x) / bins)
+    wanted = np.arange(1, bins) * (int(counts.sum()) / bins)
     right = np.searchsorted(below, wanted).clip(max=len(below) - 1)
     left = (right - 1).clip(min=0)
     nearer = wanted - below[left] <= below[right] - wanted
@@ -268,7 +271,7 @@ def binarize(X: Any, rules: Rules, groups: Any) -> Plan:
 
 
 @dataclass
-class _Draft:
+class Draft:
     """All bits that the columns of a table would have, before repeated ones are dropped."""
 
     columns: list[Column]
@@ -277,9 +280,32 @@ class _Draft:
     n_rows: int
     dropped: list[tuple[str, str]]
 
+    @classmethod
+    def of_summaries(cls, names: Sequence[str], held: Sequence[Summary], rules: Rules) -> Draft:
+        """From what the columns of a table hold that was read in chunks; the bits themselves are not at hand."""
+        check_size(held[0].n_rows if held else 0, len(names))
+        draft = cls([], [], np.zeros((0, 0), np.uint64), held[0].n_rows, [])
+        for j, (name, summary) in enumerate(zip(names, held, strict=True)):
+            draft.add(choose(j, name, summary, rules))
+        return draft
+
+    def add(self, choice: Choice) -> None:
+        """One more column."""
+        self.columns.append(choice.column)
+        self.bits.extend(choice.bits)
+        if choice.constant:
+            self.dropped.append((choice.column.name, choice.constant))
+
     def finish(self, groups: Any) -> Plan:
-        together = self._groups(groups)
-        constant, repeats = find_repeats(self.packed, self.n_rows)
+        return self.without(*find_repeats(self.packed, self.n_rows), self._groups(groups))
+
+    def without(
+        self,
+        constant: npt.NDArray[np.bool_],
+        repeats: Mapping[int, tuple[int, bool]],
+        together: Mapping[str, Sequence[str]],
+    ) -> Plan:
+        """The plan without the bits that are constant or repeat others, as :func:`find_repeats` says."""
         names = labels(self.columns, self.bits)
         dropped = [*self.dropped, *((names[i], "constant") for i in np.flatnonzero(constant).tolist())]
         dropped += self._words_for(names, repeats)
@@ -317,40 +343,38 @@ class _Draft:
         return out
 
 
-def _draft_of_table(X: Any, rules: Rules) -> _Draft:
+def _draft_of_table(X: Any, rules: Rules) -> Draft:
     table = TableReader.open(X)
-    _check_size(table.n_rows, len(table.names))
+    check_size(table.n_rows, len(table.names))
     absent = [name for name in rules.thresholds if name not in table.names]
     if absent:
         raise ValueError(f"thresholds: no column {absent[0]!r}; the columns are {', '.join(table.names[:SHOWN_NAMES])}")
-    draft = _Draft([], [], np.zeros((0, 0), np.uint64), table.n_rows, [])
+    draft = Draft([], [], np.zeros((0, 0), np.uint64), table.n_rows, [])
     packed = []
     for j, name in enumerate(table.names):
         values = table.read(j)
-        choice = choose(j, name, values, rules)
-        draft.columns.append(choice.column)
-        draft.bits.extend(choice.bits)
-        if choice.constant:
-            draft.dropped.append((name, choice.constant))
-        else:
+        choice = choose(j, name, Summary.of(values), rules)
+        draft.add(choice)
+        if not choice.constant:
             packed += [pack(a) for a in answers(choice.column, choice.bits, known(choice.column, values)[0])]
     draft.packed = np.array(packed, np.uint64).reshape(len(packed), n_words(table.n_rows))
     return draft
 
 
-def _draft_of_bits(X: Any, rules: Rules) -> _Draft:
+def _draft_of_bits(X: Any, rules: Rules) -> Draft:
     """A sparse matrix of zeros and ones."""
     if rules.thresholds:
         raise ValueError("thresholds: a sparse matrix holds bits only; pass X.toarray() if it holds numbers")
-    _check_size(*X.shape)
+    check_size(*X.shape)
     way_out = "a sparse matrix must hold bits; pass X.toarray()"
     packed = BitMatrix.from_rows(X, way_out=way_out)
     names = [f"x{j}" for j in range(packed.n_features)]
     bits = [Bit(j, "bit") for j in range(packed.n_features)]
-    return _Draft([Column(name, "bit") for name in names], bits, packed.columns, packed.n_rows, [])
+    return Draft([Column(name, "bit") for name in names], bits, packed.columns, packed.n_rows, [])
 
 
-def _check_size(n: int, d: int) -> None:
+def check_size(n: int, d: int) -> None:
+    """Refuse a table without rows or columns."""
     if n == 0 or d == 0:
         kind, found = ("sample", n) if n == 0 else ("feature", d)
         raise ValueError(

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from hoeffding import _kernels
 from hoeffding.checks import refuse_masked
+from hoeffding.packing import pack_frame
 
 BitRows = npt.NDArray[np.uint8]
 
@@ -159,6 +160,10 @@ class BitMatrix:
         """
         if hasattr(X, "tocsc"):
             return cls._from_sparse(X.tocsc(copy=True), name, labels, way_out)
+        frame = data_frame(X)
+        packed = None if frame is None else pack_frame(frame)
+        if packed is not None:
+            return cls(packed, len(frame))
         bits = as_bits(X, name, labels, way_out)
         return cls(pack_columns(bits), len(bits))
 

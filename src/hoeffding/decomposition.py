@@ -18,6 +18,7 @@ from hoeffding.attribution import Attribution, Interactions
 from hoeffding.bits import BitMatrix, BitRows, WeightedRows, data_frame
 from hoeffding.checks import as_count, as_real, as_weights
 from hoeffding.components import Components, Weights, sums_on_cube
+from hoeffding.lazy import lazily
 from hoeffding.machine import n_threads, require_memory
 from hoeffding.measure import Measure
 from hoeffding.names import Groups, as_groups, feature_indices
@@ -128,6 +129,7 @@ class Decomposition:
 
     # -- values ---------------------------------------------------------------------------------------------------
 
+    @lazily
     def components(self, X: Any, subsets: Sequence[Iterable[int | str]] | None = None) -> FloatArray:
         """The values of components at rows.
 
@@ -153,6 +155,7 @@ class Decomposition:
             out[:, column] = self.table(s)[tuple(rows[:, i] for i in s)]
         return self._judge_unseen(out)
 
+    @lazily
     def predict(self, X: Any) -> FloatArray:
         """The sum of all components at rows ``X`` of shape ``(n, d)``: shape ``(n,)`` or ``(n, n_outputs)``."""
         if self._fills_cube:
@@ -185,7 +188,7 @@ class Decomposition:
 
     def _judge_unseen(self, values: FloatArray) -> FloatArray:
         """Apply the policy to NaN, which marks cells never observed, in values with one row for each row of X."""
-        rows = np.asarray(np.isnan(values).reshape(len(values), -1).any(axis=1))
+        rows = np.asarray(np.isnan(values).any(axis=tuple(range(1, values.ndim))))
         if not rows.any() or self.unseen == "nan":
             return values
         message = f"{rows.sum()} of {len(rows)} rows have a combination of values that was never observed"
@@ -303,6 +306,7 @@ class Decomposition:
         """The component of the empty set: the mean of the decomposed function."""
         return np.asarray(self.coefficients[0])
 
+    @lazily
     def shapley(self, X: Any, *, groups: Grouping | None = "player") -> FloatArray:
         """Shapley values at rows ``X`` (n, d): shape ``(n, n_players)``, which is ``(n, d)`` without groups.
 
@@ -311,11 +315,13 @@ class Decomposition:
         weights = attribution.player_weights(self.family, self._players(groups), "shapley")
         return self._sums(self._bits(X), weights)
 
+    @lazily
     def banzhaf(self, X: Any, *, groups: Grouping | None = "player") -> FloatArray:
         """Banzhaf values at rows ``X`` (n, d): shape ``(n, n_players)``. They do not add up to the prediction."""
         weights = attribution.player_weights(self.family, self._players(groups), "banzhaf")
         return self._sums(self._bits(X), weights)
 
+    @lazily
     def local(self, X: Any, *, groups: Grouping | None = "player") -> FloatArray:
         """Normalised Shapley values ``phi_i / sum_j |phi_j|`` at rows, ``(n, n_players)``; NaN where all are zero."""
         return attribution.normalised(self.shapley(X, groups=groups))
@@ -563,6 +569,10 @@ class Decomposition:
         if bits.n_features != self.n_features:
             raise ValueError(f"X: expected {self.n_features} features, got {bits.n_features} columns")
         return bits
+
+    def no_rows(self) -> BitMatrix:
+        """No rows at all: what methods give for them has the shape of other results, but for the first axis."""
+        return BitMatrix(np.zeros((self.n_features, 1), np.uint64), 0)
 
     def _rows(self, X: Any) -> BitRows:
         return self._bits(X).to_rows()

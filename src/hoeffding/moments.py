@@ -275,6 +275,10 @@ class Moments:
             flip=flip,
         )._of_sets_that_occur()
 
+    def centred(self) -> Moments:
+        """The same sums, with the mean of the targets as offset."""
+        return self._moved(self.offset + self.targets[0] / self.total)
+
     def _moved(self, offset: FloatArray) -> Moments:
         """The same sums of targets minus another offset."""
         if np.array_equal(offset, self.offset):
@@ -347,6 +351,45 @@ class Moments:
             weights=None if self.weights is None else self.weights[alive],
             targets=self.targets[alive[: len(self.targets)]],
         )
+
+    def nothing(self) -> Moments:
+        """The moments of no rows in this recoding and with this offset: what is sent where chunks are counted."""
+        return replace(
+            self,
+            sets=SubsetFamily(self.n_features, self.sets.levels[:1]),
+            counts=np.zeros(1, np.int64),
+            weights=None,
+            targets=np.zeros((1, len(self.offset))),
+            squares=np.zeros_like(self.squares),
+        )
+
+    def of_features(self, kept: npt.NDArray[np.intp]) -> Moments:
+        """The moments of some of the features, in increasing order, as if there were no others."""
+        if self.only is not None:
+            raise ValueError("kept: moments of a family of sets are not those of fewer features")
+        new = np.full(self.n_features, -1)
+        new[kept] = np.arange(len(kept))
+        there = np.concatenate([(new[level] >= 0).all(axis=1) for level in self.sets.levels])
+        sets = self.sets.select(there)
+        levels = tuple(new[level].astype(index_dtype(len(kept))) for level in sets.levels)
+        order, largest = min(self.order, len(kept)), min(self.count_order, len(kept))
+        low = there[: len(self.targets)]
+        return replace(
+            self,
+            order=order,
+            count_order=largest,
+            sets=SubsetFamily(len(kept), levels[: largest + 1]),
+            counts=self.counts[there],
+            weights=None if self.weights is None else self.weights[there],
+            targets=self.targets[low],
+            flip=self.flip[kept],
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all arrays."""
+        arrays = [self.counts, self.targets, *self.sets.levels]
+        return sum(a.nbytes for a in arrays) + (0 if self.weights is None else self.weights.nbytes)
 
     # -- bytes --------------------------------------------------------------------------------------------------------
 

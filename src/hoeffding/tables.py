@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from hoeffding.binarize import NumericPolicy, Rules, binarize
+from hoeffding.binarize import NumericPolicy, Plan, Rules, binarize
 from hoeffding.bits import BitMatrix, BitRows, as_bits, merge_rows
 from hoeffding.coding import (
     READ_AS,
@@ -133,7 +133,12 @@ class Encoding:
         rules = Rules.read(numeric, bins, thresholds, max_levels, max_integer_levels)
         if unknown not in {"error", "ignore"}:
             raise ValueError(f"unknown={unknown!r}: must be 'error' or 'ignore'")
-        columns, chosen, together, dropped = binarize(X, rules, groups)
+        return cls.of_plan(binarize(X, rules, groups), unknown)
+
+    @classmethod
+    def of_plan(cls, plan: Plan, unknown: Literal["error", "ignore"] = "error") -> Encoding:
+        """From what :mod:`hoeffding.binarize` chose."""
+        columns, chosen, together, dropped = plan
         return cls(columns, chosen, _groups_of(columns, chosen, together), dropped, unknown)
 
     @classmethod

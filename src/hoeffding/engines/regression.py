@@ -25,6 +25,7 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from hoeffding import steps
 from hoeffding.bits import BitMatrix, WeightedRows, refuse_columns
 from hoeffding.checks import as_count, as_real, as_targets, as_weights, refuse_masked
 from hoeffding.decomposition import Decomposition
@@ -99,6 +100,8 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         Features that are constant in the data; they are in no component.
     added_ : int
         The number of sets added to close a given family downwards.
+    report_ : Report
+        After a fit to rows in chunks: how many rows, chunks and passes, the memory held, and the seconds of each stage.
     n_features_in_, feature_names_in_
 
     Examples
@@ -159,12 +162,18 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
 
     # -- fitting --------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to rows ``X``, shape (n, d), and outputs ``y``, shape (n,) or (n, m); returns the estimator.
 
-        ``X`` is an array, a data frame, a scipy sparse matrix (never made dense) of zeros and ones, or a BitMatrix.
+        ``X`` is an array, a data frame, a scipy sparse matrix (never made dense) of zeros and ones, or a BitMatrix. Or
+        it is read in chunks, and let go: a path or another source of a :class:`hoeffding.Stream`, or a Dask collection;
+        then columns that are not bits are encoded. Of tables, ``y`` and ``sample_weight`` may be names of columns.
         """
         self._check_parameters()
+        if steps.is_chunked(X):
+            return self._fit_chunks(X, y, sample_weight)
+        if isinstance(y, str):
+            X, y, sample_weight = steps.split_frame(X, y, sample_weight)
         rows = self._read(X, y, sample_weight, reset=True)
         self._moments: Moments | None = None
         with reporting():
@@ -213,6 +222,33 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
                 models.append(model._finish(fit, which, alpha)._knows(rows))
                 start = fit.beta
         return models
+
+    def _fit_chunks(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        self._need_rows_for("fit to chunks", cv=True)
+        about = {"engine": "regression", "order": self.order, "binarize": self.binarize}
+        rows = steps.rows_of(X, y, sample_weight, about)
+        with reporting():
+            counted = steps.count(rows, self.order, binarize=self.binarize, n_jobs=self.n_jobs)
+            self.fit_counted(counted)
+        rows.done()
+        return self
+
+    def fit_counted(self, counted: steps.Counted) -> Self:
+        """Fit to what :func:`hoeffding.steps.count` has counted in chunks."""
+        self._check_parameters()
+        self._need_rows_for("a fit to chunks", cv=True)
+        self._set_features(counted.moments.n_features, counted.names)
+        self._single = counted.sums.single
+        self._fit_moments(counted.moments, [])
+        notes = f"; {counted.notes}" if counted.notes else ""
+        self.decomposition_ = replace(
+            self.decomposition_,
+            reason=f"{self.decomposition_.reason}; {counted.report.words}{notes}",
+            encoding=counted.encoding,
+            groups=() if counted.encoding is None else counted.encoding.groups,
+        )
+        self.report_ = counted.report
+        return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Add a chunk of rows to those seen so far and fit to all; only their moments are kept.
@@ -534,6 +570,8 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
     def _bits(self, X: Any) -> BitMatrix:
         if isinstance(X, BitMatrix):
             return self._take(X, reset=False)
+        if self.decomposition_.encoding is not None:
+            return self.decomposition_.encoding.transform(X)
         refuse_columns(X, "X")
         return self._pack(validate_data(self, X, reset=False, **READING))
 
