@@ -1,5 +1,10 @@
 """The theorems about the decomposition, as properties of ``transform`` over random measures and functions."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -307,6 +312,7 @@ def test_the_inverse_undoes_the_transform(seed, d, kind):
         (1.0, None, ValueError, "values: expected shape"),
         (np.zeros((2, 2)), Uniform(3), ValueError, r"values: expected shape \(2, 2, 2\).*3 features"),
         (np.zeros((2, 2, 0)), Uniform(2), ValueError, "values: no functions"),
+        (np.zeros((2, 2, 2, 2)), Uniform(2), ValueError, r"\(2, 2\), as the measure has 2 .* one more axis; got"),
         (np.zeros((2, 2), complex), None, TypeError, "values: complex"),
         (np.array([["a", "b"], ["c", "d"]]), None, TypeError, "values: expected real numbers, got dtype <U1"),
         (np.array([[1, 2], [3, None]], object), None, TypeError, "values: expected real numbers, got dtype object"),
@@ -500,3 +506,13 @@ def test_a_few_rows_of_many_features_are_quick():
     values[tuple(rows.T)] = rows.sum(axis=1)
     result = hoeffding.transform(values, hoeffding.Empirical(rows))
     assert np.abs(result.values()[tuple(rows.T)] - rows.sum(axis=1)).max() <= 1e-11
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak of the memory is read from /proc")
+def test_the_working_memory_is_at_most_four_arrays_result_included():
+    d, environment = 18, os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
+    call = [sys.executable, "-m", "benchmarks.cube", "--peak", str(d), "2"]
+    root = Path(__file__).parents[1]
+    run = subprocess.run(call, env=environment, cwd=root, capture_output=True, text=True, check=True, timeout=300)
+    assert 2 * 8 * 2**d < int(run.stdout) <= 4 * 8 * 2**d

@@ -288,13 +288,16 @@ def _read(
         measure = as_measure(pmf)
     d = measure.d
     check_cube("pmf", d)
-    if shape[:d] != (2,) * d:
-        hint = cube_hint(values.size) if values.ndim == 1 and values.size == 2**d else ""
-        raise ValueError(f"{name}: expected shape {(2,) * d}, as the measure has {d} features, got {shape}{hint}")
     outputs = shape[d:]
+    if shape[:d] != (2,) * d or len(outputs) > 1:
+        hint = cube_hint(values.size) if values.ndim == 1 and values.size == 2**d else ""
+        raise ValueError(
+            f"{name}: expected shape {(2,) * d}, as the measure has {d} features, and for several functions one more "
+            f"axis; got {shape}{hint}"
+        )
     m = int(np.prod(outputs))
     if m == 0:
-        raise ValueError(f"{name}: no functions, the output axes have shape {outputs}")
+        raise ValueError(f"{name}: no functions, the last axis has length 0")
     by_output = values.reshape(2**d, m).T
     return measure, as_real(name, by_output), outputs
 
