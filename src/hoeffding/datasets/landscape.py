@@ -25,7 +25,7 @@ FloatArray = npt.NDArray[np.float64]
 MOST_FEATURES = 16
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Landscape:
     """A function whose decomposition is known, and rows drawn from its measure.
 
@@ -47,6 +47,10 @@ class Landscape:
     f: FloatArray
     measure: Measure
     truth: Decomposition
+
+    def __repr__(self) -> str:
+        n, d = self.X.shape
+        return f"Landscape: {n} rows of {d} bits from {self.measure!r}"
 
 
 def make_landscape(

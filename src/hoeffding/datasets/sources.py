@@ -98,9 +98,16 @@ def download(source: Source) -> Path:
         return Path(pooch.retrieve(source.url, sha256, fname=source.file, path=cache_folder()))
     except OSError as error:  # every network error is one
         raise ConnectionError(
-            f"{source.url} cannot be downloaded ({error}); without a network, save that file elsewhere as {kept}, "
-            f"or set HOEFFDING_DATA to a folder with the tables as Parquet"
+            f"{source.url} cannot be downloaded ({_reason(error)}); without a network, get that file elsewhere and save "
+            f"it as {kept}, or set HOEFFDING_DATA to a folder with the tables as Parquet"
         ) from error
+
+
+def _reason(error: BaseException) -> str:
+    """What lies at the bottom of an error of the network, which carries others inside."""
+    while isinstance(inside := getattr(error, "reason", error.args[0] if error.args else None), BaseException):
+        error = inside
+    return str(error)
 
 
 def _verified(frame: Any, source: Source, origin: Path) -> Any:

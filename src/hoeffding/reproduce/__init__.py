@@ -30,7 +30,8 @@ def reproduce(
     quick : bool
         Only the small ones: A, B and E.
     output : path
-        The folder for ``index.html``, ``README.md``, ``facts.json`` and the figures.
+        The folder for ``index.html``, ``README.md``, ``facts.json`` and the figures. Data sets that a page there
+        shows already stay on it, so that it can be made in pieces.
     say : function
         Called with a line of text whenever something new begins.
 
@@ -41,7 +42,12 @@ def reproduce(
     keys = read_keys(only, quick)
     from hoeffding.reproduce import facts, page
 
-    return page.write(facts.build(keys, say), Path(output))
+    folder = Path(output)
+    found = page.read(folder)
+    for key in keys:
+        found[key] = facts.build(key, say)
+        page.save(found, folder)
+    return page.write(found, folder)
 
 
 def read_keys(only: Sequence[str] | None, quick: bool) -> tuple[str, ...]:

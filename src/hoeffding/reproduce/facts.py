@@ -1,10 +1,10 @@
-"""All numbers of the reproduction, as one dictionary that JSON can hold; pages and figures are made from it."""
+"""All numbers of the reproduction, as dictionaries that JSON can hold; pages and figures are made from them."""
 
 from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -24,26 +24,18 @@ PACKAGES = ("hoeffding", "numpy", "scipy", "scikit-learn", "xgboost-cpu", "xgboo
 DIGITS = 8  # kept of every number
 
 
-def build(keys: Iterable[str], say: Callable[[str], None] = print) -> Facts:
-    """Train, decompose and compare on the data sets ``keys``; takes minutes (GB1 and SGEMM: most of them)."""
-    start, chosen = time.perf_counter(), sorted(keys)
-    facts: Facts = {"machine": machine(), "seed": SEED, "data_sets": {}}
+def build(key: str, say: Callable[[str], None] = print) -> Facts:
+    """Train, decompose and compare on a data set; ``run`` says on what machine, how long, and what things cost."""
+    start, printed = time.perf_counter(), PRINTED[key]
     with threadpool_limits(n_threads(-1)), cache.counted() as costs:
-        for key in chosen:
-            facts["data_sets"][key] = data_set(key, say)
-    facts |= {"costs": costs, "seconds": time.perf_counter() - start}
+        say(f"{printed.name}: rows")
+        facts = tables.data_set(key) | {"identified": beyond.identified(key)}
+        for kind in printed.score:
+            facts[kind] = model(key, kind, say)
+    seconds = time.perf_counter() - start
+    facts["run"] = {"machine": machine(), "seed": SEED, "seconds": seconds, "costs": costs}
     rounded: Facts = _rounded(facts)
     return rounded
-
-
-def data_set(key: str, say: Callable[[str], None] = print) -> Facts:
-    """All numbers of one data set and of its models."""
-    printed = PRINTED[key]
-    say(f"{printed.name}: rows")
-    facts = tables.data_set(key) | {"identified": beyond.identified(key)}
-    for kind in printed.score:
-        facts[kind] = model(key, kind, say)
-    return facts
 
 
 def model(key: str, kind: Kind, say: Callable[[str], None] = print) -> Facts:

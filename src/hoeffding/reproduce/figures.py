@@ -36,10 +36,9 @@ GRAM_FEATURES = 10
 ANGLE_SHARES = (0.25, 0.3125, 0.375, 0.4975)  # the paper's q, the probability of 00 and of 11
 
 
-def draw(facts: Facts, folder: Path) -> dict[str, str]:
-    """Draw every figure that the facts allow into a folder; names to file names."""
+def draw(found: Facts, folder: Path) -> dict[str, str]:
+    """Draw every figure that the facts by data set allow into a folder; names to file names."""
     drawings: dict[str, Callable[[], Any]] = {"cube": cube, "angle": angle, "gram": gram}
-    found = facts["data_sets"]
     for name, kind, drawing in (("importance", "tree", importance), ("local", "mlp", local)):
         panels = {key: data[kind][name] for key, data in found.items() if kind in data}
         if panels:

@@ -49,16 +49,16 @@ def exact(found: Facts, files: dict[str, str]) -> Iterator[Block]:
     yield Figure(
         files["orders"], "Share of the variance of each order, Cov(f_S, f) summed over the sets S of that size."
     )
-    most = max(len(data["tree"]["exact"]["share"]) for data in found.values() if "exact" in data["tree"])
+    exact_of = {key: data["tree"]["exact"] for key, data in found.items() if "exact" in data["tree"]}
+    if not exact_of:
+        return
+    most = max(len(exact["share"]) for exact in exact_of.values())
     rows = []
-    for key, data in found.items():
-        if "exact" not in data["tree"]:
-            continue
-        exact = data["tree"]["exact"]
+    for key, exact in exact_of.items():
         shares = [f"{100 * share:.3g} %" for share in exact["share"]]
         rows.append(
             [
-                title(key, data),
+                title(key, found[key]),
                 integer(exact["components"]),
                 *(shares + [""] * (most - len(shares))),
                 f"{exact['remainder']:.0e}",
