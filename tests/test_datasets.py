@@ -253,7 +253,9 @@ def test_an_archive_without_the_file(offline, server, monkeypatch):
 def test_no_network_is_said_with_a_way_out(offline, monkeypatch):
     there = replace(sources.SOURCES["gb1"], url="http://127.0.0.1:9/none.xlsx")
     monkeypatch.setitem(sources.SOURCES, "gb1", there)
-    with pytest.raises(ConnectionError, match=r"none\.xlsx cannot be downloaded \((?!.*Max retries).*get that file .* HOEFFDING_DATA"):
+    with pytest.raises(
+        ConnectionError, match=r"none\.xlsx cannot be downloaded \((?!.*Max retries).*get that file .* HOEFFDING_DATA"
+    ):
         datasets.load_gb1()
 
 

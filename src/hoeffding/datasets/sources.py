@@ -98,8 +98,8 @@ def download(source: Source) -> Path:
         return Path(pooch.retrieve(source.url, sha256, fname=source.file, path=cache_folder()))
     except OSError as error:  # every network error is one
         raise ConnectionError(
-            f"{source.url} cannot be downloaded ({_reason(error)}); without a network, get that file elsewhere and save "
-            f"it as {kept}, or set HOEFFDING_DATA to a folder with the tables as Parquet"
+            f"{source.url} cannot be downloaded ({_reason(error)}); without a network, get that file elsewhere and "
+            f"save it as {kept}, or set HOEFFDING_DATA to a folder with the tables as Parquet"
         ) from error
 
 

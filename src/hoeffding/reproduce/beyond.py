@@ -14,6 +14,7 @@ from hoeffding.decomposition import Decomposition
 from hoeffding.engines.gram import Basis, System
 from hoeffding.engines.solvers import RANK_TOLERANCE
 from hoeffding.explain import decompose
+from hoeffding.machine import linear_algebra_threads
 from hoeffding.measure import Empirical
 from hoeffding.moments import Moments
 from hoeffding.reproduce import pipeline, sites
@@ -97,7 +98,8 @@ def null_space(X: npt.NDArray[np.uint8], family: SubsetFamily) -> tuple[FloatArr
     system = System.build(moments, Basis.build(moments, family), -1)
     scale = 1 / np.sqrt(system.norm2)
     G = scale[:, None] * system.G * scale
-    values, vectors = np.linalg.eigh(G)
+    with linear_algebra_threads(1):
+        values, vectors = np.linalg.eigh(G)
     return vectors[:, values <= RANK_TOLERANCE * values[-1]], G
 
 

@@ -65,6 +65,7 @@ def _of_trees(box: BlackBox, fitted: Facts, result: Decomposition) -> Facts:
 
 def _of_network(box: BlackBox, result: Decomposition) -> Facts:
     facts: Facts = {"local": explanations.local(box, result, explanations.held_out_row(box))}
+    facts["other_seeds"] = tables.other_seeds(box.key)
     if box.key == "A":
         facts["random_rows"] = explanations.random_rows(box, result)
         facts["gram_distance"] = tables.gram_distance(box, PRINTED[box.key].order)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib import import_module
 from typing import Any
 
@@ -96,15 +96,19 @@ class BlackBox:
         return model
 
 
-def black_box(key: str, kind: Kind = "tree") -> BlackBox:
-    """The model of one data set; trained if the cache does not have it."""
+def black_box(key: str, kind: Kind = "tree", seed: int = SEED) -> BlackBox:
+    """The model of one data set; trained if the cache does not have it.
+
+    A network may have another seed for its first weights and the order of the rows.
+    """
     data = load(key)
     settings = repr(NETWORKS[key]) if kind == "mlp" else TREES[key]
     library = "torch" if kind == "mlp" else "sklearn" if key in "BE" else "xgboost"
     version = str(import_module(library).__version__)
-    content = [settings, SEED, version, np.packbits(data.X), data.X.shape, data.y]
-    train = {"mlp": _train_network, "tree": _train_forest if key in "BE" else _train_boosted}[kind]
-    found = kept(f"{PRINTED[key].name}-{kind}", content, lambda: train(key))
+    content = [settings, seed, version, np.packbits(data.X), data.X.shape, data.y]
+    train = _train_forest if key in "BE" else _train_boosted
+    compute = partial(_train_network, key, seed) if kind == "mlp" else partial(train, key)
+    found = kept(f"{PRINTED[key].name}-{kind}", content, compute)
     outputs, score = found.pop("outputs"), float(found.pop("score"))
     first = np.unique(data.X, axis=0, return_index=True)[1]
     if len(first) < len(data.X):  # equal rows have equal outputs
@@ -122,11 +126,11 @@ def split(key: str) -> tuple[Any, Any, Any, Any]:
     return X, X_test, y, y_test
 
 
-def _train_network(key: str) -> dict[str, npt.NDArray[Any]]:
+def _train_network(key: str, seed: int) -> dict[str, npt.NDArray[Any]]:
     from sklearn.metrics import r2_score
 
     X, X_test, y, y_test = split(key)
-    weights = networks.train(NETWORKS[key], X, y, SEED)
+    weights = networks.train(NETWORKS[key], X, y, seed)
     module = networks.load(NETWORKS[key], weights)
     score = r2_score(y_test, networks.predict(module, X_test))
     return {"outputs": networks.predict(module, load(key).X), "score": np.array(score), **weights}

@@ -58,6 +58,7 @@ def blocks(found: Facts, files: dict[str, str]) -> Iterator[Block]:
     yield from _introduction(found)
     yield from sections.data_sets(found)
     yield from sections.scores(found)
+    yield from sections.seeds(found)
     yield from sections.times(found)
     yield from sections.settings(found)
     yield from sections.importance(found, files)

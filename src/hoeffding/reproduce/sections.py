@@ -92,6 +92,21 @@ def scores(found: Facts) -> Iterator[Block]:
         yield Items([f"{cell}: {why or 'no explanation is known.'}" for cell, why in notes])
 
 
+def seeds(found: Facts) -> Iterator[Block]:
+    """Scores and fidelities of networks trained with other seeds."""
+    networks = {key: data["mlp"] for key, data in found.items() if "mlp" in data}
+    if not networks:
+        return
+    yield Text("What the seed of a network does to both numbers (first weights and order of the rows; score / R2):")
+    rows = []
+    for key, network in networks.items():
+        cells = [f"{run['score']:.3f} / {run['r2']:.3f}" for run in (network, *network["other_seeds"])]
+        rows.append([title(key, found[key]), f"{network['score_paper']:.2f} / {network['r2_paper']:.2f}", *cells])
+    first = found[next(iter(networks))]["run"]["seed"]
+    used = [first, *(run["seed"] for run in next(iter(networks.values()))["other_seeds"])]
+    yield Table(["network", "paper", *(f"seed {seed}" for seed in used)], rows)
+
+
 def differing(model: Facts) -> list[str]:
     """Which of ``score`` and ``r2`` differ from what is printed by more than the tolerance."""
     return [cell for cell in CELLS if abs(model[cell] - model[f"{cell}_paper"]) > TOLERANCE]
