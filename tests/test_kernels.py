@@ -188,20 +188,41 @@ def test_a_union_that_does_not_occur_has_the_value_zero(implementation):
     np.testing.assert_array_equal(M, [[7, 3, 2], [3, 3, 0], [2, 0, 2]])
 
 
-@pytest.mark.parametrize("n", AROUND_WORDS)
-@pytest.mark.parametrize("size", [1, 2, 3, 4])
-def test_rows_of_sets(implementation, n, size):
-    columns, sets = some_bits(n, 12), np.array(list(combinations(range(12), size)), np.int32)
-    bits = reference.unpack(columns, n)
-    rows = [np.flatnonzero(bits[s].all(axis=0)) for s in sets]
-    counts = np.array([len(r) for r in rows])
-    assert (counts == 0).any() and counts.any()
+def row_lists(n, order=3):
+    """Random rows as lists of sets, and as a matrix of zeros and ones."""
+    columns = some_bits(n, 9)
+    pairs = [np.array(list(combinations(range(9), size)), np.int32) for size in range(1, order + 1)]
+    family, bits = [np.zeros((1, 0), np.int32), *pairs], reference.unpack(columns, n)
+    return columns, family, np.array([bits[s].all(axis=0) for level in family for s in level]).T
+
+
+@pytest.mark.parametrize("n", [*AROUND_WORDS, 5000])
+def test_sets_of_rows(implementation, n):
+    columns, family, Z = row_lists(n)
+    assert Z[:, 0].all() and not Z.all()
     for threads in (1, 2, 5):
-        got = _kernels.rows_of_sets(columns, n, sets, counts, threads)
-        np.testing.assert_array_equal(got, np.concatenate(rows))
-        assert got.dtype == np.int32
-    none = _kernels.rows_of_sets(columns, n, sets[:0], counts[:0], 1)
-    assert none.shape == (0,)
+        starts, sets = _kernels.sets_of_rows(columns, n, family, threads)
+        np.testing.assert_array_equal(starts, np.concatenate([[0], np.cumsum(Z.sum(axis=1))]))
+        np.testing.assert_array_equal(sets, np.nonzero(Z)[1])
+        assert starts.dtype == np.int64 and sets.dtype == np.int32
+    starts, sets = _kernels.sets_of_rows(columns, n, [family[0][:0], family[1][:0]], 1)
+    assert not starts.any() and len(starts) == n + 1 and sets.shape == (0,)
+
+
+@pytest.mark.parametrize("n", [1, 65, 5000])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gram_product(implementation, n, weighted):
+    columns, family, Z = row_lists(n)
+    starts, sets = reference.sets_of_rows(columns, n, family)
+    rng = np.random.default_rng(n)
+    c, diagonal = rng.normal(size=Z.shape[1]), rng.random(n) if weighted else None
+    wanted = Z.T @ (Z @ c * (1.0 if diagonal is None else diagonal))
+    found = [_kernels.gram_product(starts, sets, diagonal, c, threads) for threads in (1, 2, 5)]
+    # Sums of n numbers, each of as many as a row has sets.
+    largest = np.abs(c).sum() * n
+    np.testing.assert_allclose(found[0], wanted, rtol=0, atol=4 * EPS * (Z.shape[1] + np.sqrt(n)) * largest)
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
 
 
 @pytest.mark.parametrize("n", [0, *AROUND_WORDS])

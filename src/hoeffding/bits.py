@@ -227,14 +227,6 @@ class BitMatrix:
         ]
         return np.concatenate([np.zeros(0, np.int64), *counts])
 
-    def rows_of(
-        self, level: npt.NDArray[np.unsignedinteger], counts: npt.NDArray[np.int64], threads: int
-    ) -> npt.NDArray[np.int32]:
-        """These rows, ascending, one set after the other; ``counts`` as :meth:`count` gives them."""
-        if level.shape[1] == 0:
-            return np.tile(np.arange(self.n_rows, dtype=np.int32), len(level))
-        return _kernels.rows_of_sets(self.columns, self.n_rows, np.ascontiguousarray(level, np.int32), counts, threads)
-
     def chunks(self, most: int) -> Iterator[tuple[int, BitMatrix]]:
         """The rows in pieces of up to ``most`` (rounded to words of 64), each with the number of its first row."""
         step = max(most // 64, 1)

@@ -190,15 +190,26 @@ def union_matrix(
     return M
 
 
-def rows_of_sets(
-    columns: npt.NDArray[np.uint64], rows: int, sets: npt.NDArray[np.int32], counts: IntArray, threads: int
-) -> npt.NDArray[np.int32]:
-    """The rows in which all columns of a set are one, ascending, one set after the other; ``counts`` says how many."""
+def sets_of_rows(
+    columns: npt.NDArray[np.uint64], rows: int, family: list[npt.NDArray[np.int32]], threads: int
+) -> tuple[IntArray, npt.NDArray[np.int32]]:
+    """Rows as lists of the sets of a family (``family[s]`` of size s) whose columns are all one in them.
+
+    Row r has ``sets[starts[r] : starts[r + 1]]``, ascending; a set is its place in the family.
+    """
     if active() == "reference":
-        return reference.rows_of_sets(columns, rows, sets)
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    out = np.empty(starts[-1], np.int32)
-    _native.rows_of_sets(columns, rows, sets, starts, out, threads)
+        return reference.sets_of_rows(columns, rows, family)
+    return _native.sets_of_rows(columns, rows, family, threads)
+
+
+def gram_product(
+    starts: IntArray, sets: npt.NDArray[np.int32], diagonal: FloatArray | None, c: FloatArray, threads: int
+) -> FloatArray:
+    """``Z' D Z c`` for rows Z as lists of sets, a diagonal D (None: all ones), and a number c for each set."""
+    if active() == "reference":
+        return reference.gram_product(starts, sets, diagonal, c)
+    out = np.empty_like(c)
+    _native.gram_product(starts, sets, diagonal, c, out, threads)
     return out
 
 

@@ -56,12 +56,15 @@ def union_matrix(
     M: npt.NDArray[np.float64],
     threads: int,
 ) -> None: ...
-def rows_of_sets(
-    columns: npt.NDArray[np.uint64],
-    rows: int,
-    sets: npt.NDArray[np.int32],
+def sets_of_rows(
+    columns: npt.NDArray[np.uint64], rows: int, family: list[npt.NDArray[np.int32]], threads: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]: ...
+def gram_product(
     starts: npt.NDArray[np.int64],
-    out: npt.NDArray[np.int32],
+    sets: npt.NDArray[np.int32],
+    diagonal: npt.NDArray[np.float64] | None,
+    c: npt.NDArray[np.float64],
+    out: npt.NDArray[np.float64],
     threads: int,
 ) -> None: ...
 def least_norm(p: npt.NDArray[np.float64], out: npt.NDArray[np.float64], threads: int) -> None: ...

@@ -180,10 +180,22 @@ def union_matrix(
     return np.array([[value_of.get(tuple(sorted(a | b)), 0.0) for b in members] for a in members])
 
 
-def rows_of_sets(columns: npt.NDArray[np.uint64], rows: int, sets: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+def sets_of_rows(
+    columns: npt.NDArray[np.uint64], rows: int, family: list[npt.NDArray[np.int32]]
+) -> tuple[IntArray, npt.NDArray[np.int32]]:
     bits = unpack(columns, rows)
-    found = [np.flatnonzero(bits[s].all(axis=0)) for s in sets]
-    return np.concatenate([np.zeros(0, np.int32), *found]).astype(np.int32)
+    Z = [bits[s].all(axis=0) for level in family for s in level]
+    row, found = np.nonzero(np.array(Z).reshape(len(Z), rows).T)
+    return np.searchsorted(row, np.arange(rows + 1)), found.astype(np.int32)
+
+
+def gram_product(
+    starts: IntArray, sets: npt.NDArray[np.int32], diagonal: FloatArray | None, c: FloatArray
+) -> FloatArray:
+    n = len(starts) - 1
+    Z = np.zeros((n, len(c)))
+    Z[np.repeat(np.arange(n), np.diff(starts)), sets] = 1.0
+    return np.asarray(Z.T @ (Z @ c if diagonal is None else diagonal * (Z @ c)))
 
 
 def least_norm(p: FloatArray) -> FloatArray:

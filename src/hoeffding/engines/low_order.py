@@ -18,7 +18,7 @@ from hoeffding.engines import matrix_free, solvers
 from hoeffding.engines.gram import Basis, System, system_of
 from hoeffding.engines.matrix_free import Operator
 from hoeffding.engines.solvers import Problem, Solution
-from hoeffding.machine import NEGLIGIBLE, available_memory, n_threads, readable_bytes
+from hoeffding.machine import NEGLIGIBLE, available_memory, readable_bytes
 from hoeffding.moments import Moments
 from hoeffding.progress import say
 from hoeffding.subsets import SubsetFamily
@@ -72,8 +72,6 @@ class Fit:
         Of each psi_S with the fitted function.
     route : str
         ``"gram"`` or ``"rows"``, with the reason.
-    fitted : (n, m) or None
-        The fitted function minus the mean of the targets, at the rows, if these were used.
     """
 
     moments: Moments
@@ -82,7 +80,6 @@ class Fit:
     solutions: list[Solution]
     covariances: FloatArray
     route: str
-    fitted: FloatArray | None = None
 
     @property
     def beta(self) -> FloatArray:
@@ -96,11 +93,6 @@ class Fit:
     def unique(self) -> bool:
         """Whether this is known to be the only minimum."""
         return all(s.unique for s in self.solutions)
-
-    def rest(self, rows: Rows) -> FloatArray:
-        """What the fit by rows leaves of the targets, shape ``(n, m)``."""
-        assert self.fitted is not None
-        return rows.targets - self.system.y_mean - self.fitted
 
 
 class Route(NamedTuple):
@@ -186,7 +178,7 @@ class RowsProblem:
         say(f"Listing the rows of {len(family)} components")
         basis = Basis.build(moments, family)
         system = system_of(moments, basis)
-        operator = Operator.build(rows.bits, rows.weights, moments, basis, system, n_threads(n_jobs))
+        operator = Operator.build(rows.bits, rows.weights, moments, basis, system, n_jobs)
         return cls(rows, moments, basis, system, operator, route, reserve)
 
     def fit(self, settings: Settings, start: FloatArray | None = None) -> Fit:
@@ -202,12 +194,14 @@ class RowsProblem:
     def _by_steps(self, settings: Settings, start: FloatArray | None) -> Fit:
         system, operator = self.system, self.operator
         penalties = settings.penalties(system.norm2)
-        solutions, fitted, covariances = [], [], []
-        for o, mean in enumerate(system.y_mean):
-            target, beta = self.rows.targets[:, o] - mean, None if start is None else start[:, o]
-            solution = matrix_free.elastic_net(operator, target, beta, penalties, settings.tol, settings.max_iter)
-            solutions.append(solution)
-            fitted.append(operator.values(solution.beta))
-            covariances.append(operator.products(fitted[-1]))
-        covariance, values = np.stack(covariances, axis=1), np.stack(fitted, axis=1)
-        return Fit(self.moments, self.basis, system, solutions, covariance, self.route, values)
+        solutions = []
+        for o, yy in enumerate(system.yy.tolist()):
+            m, beta = np.ascontiguousarray(system.m[:, o]), None if start is None else start[:, o]
+            solutions.append(matrix_free.elastic_net(operator, m, yy, beta, penalties, settings.tol, settings.max_iter))
+        covariance = np.stack([operator.gram(s.beta) for s in solutions], axis=1)
+        return Fit(self.moments, self.basis, system, solutions, covariance, self.route)
+
+    def rest(self, fit: Fit) -> FloatArray:
+        """What a fit leaves of the targets at the rows, shape ``(n, m)``."""
+        fitted = np.stack([self.operator.values(beta) for beta in fit.beta.T], axis=1)
+        return self.rows.targets - self.system.y_mean - fitted

@@ -281,20 +281,4 @@ void union_matrix(const Levels& family, const Levels& occurring, const std::vect
     });
 }
 
-void rows_of_sets(const Rows& rows, const std::int32_t* sets, std::size_t count, int size, const std::int64_t* starts,
-                  std::int32_t* out, int threads, Runtime runtime) {
-  const auto width = static_cast<std::size_t>(size);
-  parallel_blocks(runtime, threads, count, kBlock, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t j = begin; j < end; ++j) {
-      std::int32_t* next = out + starts[j];
-      for (std::size_t v = 0; v < rows.words; ++v) {
-        Word word = ~Word{0};
-        for (std::size_t i = 0; i < width && word != 0; ++i)
-          word &= rows.columns[static_cast<std::size_t>(sets[j * width + i]) * rows.words + v];
-        for (; word != 0; word &= word - 1) *next++ = static_cast<std::int32_t>(64 * v) + std::countr_zero(word);
-      }
-    }
-  });
-}
-
 }  // namespace hfd

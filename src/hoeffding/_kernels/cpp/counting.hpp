@@ -49,8 +49,4 @@ void pack_columns(const std::uint8_t* rows, std::size_t n, std::size_t d, std::u
 void union_matrix(const Levels& family, const Levels& occurring, const std::vector<const double*>& values, double* M,
                   int threads, Runtime runtime);
 
-// The rows where z_T = 1 for each set of one level, ascending, concatenated; starts[j] .. starts[j + 1] belongs to j.
-void rows_of_sets(const Rows& rows, const std::int32_t* sets, std::size_t count, int size, const std::int64_t* starts,
-                  std::int32_t* out, int threads, Runtime runtime);
-
 }  // namespace hfd

@@ -17,6 +17,7 @@
 #include "isa.hpp"
 #include "least_norm.hpp"
 #include "lookup.hpp"
+#include "row_lists.hpp"
 #include "runtime_state.hpp"
 #include "shattered.hpp"
 
@@ -199,13 +200,24 @@ NB_MODULE(_native, module) {
     run([&](Runtime rt) { union_matrix(levels(family), levels(occurring), numbers, M.data(), threads, rt); });
   });
 
-  module.def("rows_of_sets", [](Array<const std::uint64_t> columns, std::size_t rows, Array<const std::int32_t> sets,
-                                Array<const std::int64_t> starts, Array<std::int32_t> out, int threads) {
-    run([&](Runtime rt) {
-      rows_of_sets(bit_rows(columns, rows), sets.data(), sets.shape(0), static_cast<int>(sets.shape(1)), starts.data(),
-                   out.data(), threads, rt);
-    });
+  module.def("sets_of_rows", [](Array<const std::uint64_t> columns, std::size_t rows, const ArrayList& family,
+                                int threads) {
+    RowLists lists;
+    run([&](Runtime rt) { lists = sets_of_rows(bit_rows(columns, rows), levels(family), threads, rt); });
+    const std::size_t n = lists.starts.size(), entries = lists.sets.size();
+    return nb::make_tuple(to_array(std::move(lists.starts), {n}), to_array(std::move(lists.sets), {entries}));
   });
+
+  module.def(
+      "gram_product",
+      [](Array<const std::int64_t> starts, Array<const std::int32_t> sets, std::optional<Array<const double>> diagonal,
+         Array<const double> c, Array<double> out, int threads) {
+        const RowListsView lists{starts.data(), sets.data(), starts.shape(0) - 1};
+        run([&](Runtime rt) {
+          gram_product(lists, diagonal ? diagonal->data() : nullptr, c.data(), c.shape(0), out.data(), threads, rt);
+        });
+      },
+      nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
 
   module.def("least_norm", [](Array<const double> p, Array<double> out, int threads) {
     run([&](Runtime rt) { least_norm(p.data(), p.shape(0), p.shape(1), out.data(), threads, rt); });
