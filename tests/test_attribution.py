@@ -335,6 +335,8 @@ def test_an_explanation_adds_up_to_the_model():
         ValueError, match=r"outputs: expected the model's values at the rows, shape \(100,\), got \(99,\)"
     ):
         result.explain(rows, y[1:])
+    with pytest.raises(ValueError, match="outputs: has values that are not finite; leave those rows out"):
+        result.explain(rows, np.where(rows[:, 0], np.nan, y))
 
 
 def test_the_top_components_are_those_with_the_largest_shares():

@@ -99,6 +99,17 @@ def player_weights(family: SubsetFamily, players: Players, value: Literal["shapl
     return Weights(len(players), touches.sets, touches.players, weights)
 
 
+def main_weights(family: SubsetFamily, players: Players) -> Weights:
+    """The weights of all components in the diagonal of the interactions: a Shapley value less half of its pairs."""
+    touches = Touches.of(family, players)
+    if players.grouping == "sum":
+        others = np.where(touches.touched == 1, 0.0, touches.sizes - touches.members)
+        pairs = touches.members * others / np.maximum(touches.sizes - 1, 1)
+    else:
+        pairs = (touches.touched > 1).astype(np.float64)
+    return Weights(len(players), touches.sets, touches.players, touches.shares(players.grouping) - pairs / 2)
+
+
 def pair_weights(family: SubsetFamily, players: Players) -> tuple[IntArray, Weights]:
     """The pairs of players that some set touches, ``(n_pairs, 2)``, and the weights of their interactions."""
     touches = Touches.of(family, players)
@@ -132,11 +143,8 @@ def joined(first: Weights, second: Weights) -> Weights:
 
 
 def interactions(sums: FloatArray, pairs: IntArray, names: tuple[str, ...]) -> Interactions:
-    """Put together from Shapley values and then interactions of pairs, ``(n, n_players + n_pairs, ...)``."""
-    main, values = sums[:, : len(names)].copy(), sums[:, len(names) :]
-    for j, pair in enumerate(pairs.tolist()):
-        main[:, pair] -= values[:, j, None] / 2
-    return Interactions(pairs, values, main, names)
+    """Put together from the diagonal and then the interactions of pairs, ``(n, n_players + n_pairs, ...)``."""
+    return Interactions(pairs, sums[:, len(names) :], sums[:, : len(names)], names)
 
 
 def normalised(values: FloatArray) -> FloatArray:

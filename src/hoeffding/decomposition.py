@@ -345,6 +345,8 @@ class Decomposition:
                 raise ValueError(
                     f"outputs: expected the model's values at the rows, shape {prediction.shape}, got {given.shape}"
                 )
+            if not np.isfinite(given).all():
+                raise ValueError("outputs: has values that are not finite; leave those rows out")
             remainder = given - prediction
         values = self.shapley(X, groups=groups)
         return Attribution(values, self.base_value, prediction, remainder, self._players(groups).names)
@@ -362,7 +364,7 @@ class Decomposition:
             attribution.require_rows(
                 bits.n_rows, len(players) ** 2 * max(int(np.prod(self.output_shape)), 1), "sparse=True"
             )
-        both = attribution.joined(attribution.player_weights(self.family, players, "shapley"), weights)
+        both = attribution.joined(attribution.main_weights(self.family, players), weights)
         found: Interactions = attribution.interactions(self._sums(bits, both), pairs, players.names)
         return found if sparse else found.to_dense()
 
@@ -407,17 +409,17 @@ class Decomposition:
         Groups are shown by a code in ``data`` and a label in ``display_data``.
         """
         found, rows = self.explain(X, outputs, groups=groups), self._bits(X).to_rows()
+        players, names = self._players(groups), self.feature_names
         out = interop.explanation(
-            found.values, found.base_value, rows, self._players(groups), self.feature_names, self.output_names
+            found.values, found.base_value, rows, players, names, self.output_names, self.encoding
         )
         return out if outputs is None else interop.with_remainder(out, found)
 
     def to_shap_interactions(self, X: Any, *, groups: Grouping | None = "player") -> Any:
         """Interactions as a ``shap.Explanation``, for ``shap.summary_plot(e.values, e.data)`` and the like."""
         values, rows = self.interactions(X, groups=groups), self._bits(X).to_rows()
-        return interop.explanation(
-            values, self.base_value, rows, self._players(groups), self.feature_names, self.output_names
-        )
+        players, names = self._players(groups), self.feature_names
+        return interop.explanation(values, self.base_value, rows, players, names, self.output_names, self.encoding)
 
     def to_shapiq(self, x: Any, *, output: int | str | None = None, groups: Grouping | None = "player") -> Any:
         """The components at one row as ``shapiq.InteractionValues`` with index "Moebius".
@@ -426,10 +428,7 @@ class Decomposition:
         """
         if groups == "sum":
             raise ValueError("groups='sum': a game has groups as players or features as players; use 'player' or None")
-        row = [x] if not hasattr(x, "columns") and np.ndim(x) == 1 else x
-        components = self.components(row)
-        if len(components) != 1:
-            raise ValueError(f"x: expected one row, got {len(components)}; InteractionValues are of one row each")
+        components = self.components(self._row(x))
         values = components[0] if (o := self._output(output)) is None else components[0, :, o]
         return interop.interaction_values(self.family, values, self._players(groups))
 
@@ -573,6 +572,15 @@ class Decomposition:
     def no_rows(self) -> BitMatrix:
         """No rows at all: what methods give for them has the shape of other results, but for the first axis."""
         return BitMatrix(np.zeros((self.n_features, 1), np.uint64), 0)
+
+    def _row(self, x: Any) -> BitMatrix:
+        """One row of bits: a sequence, a row of a data frame, or an array or frame with one row."""
+        if hasattr(x, "to_frame") and hasattr(x, "index"):  # a row of a pandas frame, which has the names of columns
+            x = x.to_frame().T.infer_objects()
+        bits = self._bits([x] if not hasattr(x, "columns") and np.ndim(x) == 1 else x)
+        if bits.n_rows != 1:
+            raise ValueError(f"x: expected one row, got {bits.n_rows}")
+        return bits
 
     def _rows(self, X: Any) -> BitRows:
         return self._bits(X).to_rows()

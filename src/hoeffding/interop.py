@@ -15,6 +15,7 @@ from hoeffding.attribution import Attribution
 from hoeffding.bits import BitRows
 from hoeffding.players import Players
 from hoeffding.subsets import SubsetFamily
+from hoeffding.tables import Encoding
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -28,13 +29,14 @@ def explanation(
     players: Players,
     feature_names: tuple[str, ...],
     output_names: tuple[str, ...] | None,
+    encoding: Encoding | None,
 ) -> Any:
     """A ``shap.Explanation`` of values ``(n, n_players, ...)`` or interactions ``(n, n_players, n_players, ...)``."""
     try:
         import shap
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("to_shap needs shap: pip install 'hoeffding[shap]'") from error
-    codes, labels = codes_of(rows, players, feature_names)
+    codes, labels = codes_of(rows, players, feature_names, encoding)
     outputs = base_value.shape
     return shap.Explanation(
         values=values,
@@ -84,24 +86,33 @@ def interaction_values(family: SubsetFamily, components: FloatArray, players: Pl
     )
 
 
-def codes_of(rows: BitRows, players: Players, feature_names: tuple[str, ...]) -> tuple[FloatArray, Any]:
+def codes_of(
+    rows: BitRows, players: Players, feature_names: tuple[str, ...], encoding: Encoding | None = None
+) -> tuple[FloatArray, Any]:
     """The rows as one code for each player, ``(n, n_players)``, and a label for each code, of strings.
 
     A player of one feature has its bit. Of a group the code is 0 if no bit is one, j if only its j-th is, and larger
-    numbers for other patterns.
+    numbers for other patterns. A column of the encoding has the label of its value, such as ``28 < age ≤ 37``.
     """
     codes = np.zeros((len(rows), len(players)))
     labels = np.empty((len(rows), len(players)), object)
+    values = {} if encoding is None else encoding.inverse(rows)
+    columns = {} if encoding is None else dict(zip(encoding.bits_of_columns, encoding.column_names, strict=True))
     for g, (name, members) in enumerate(zip(players.names, players.members, strict=True)):
-        bits = rows[:, list(members)]
-        if len(members) == 1:
-            codes[:, g], labels[:, g] = bits[:, 0], bits[:, 0].astype(str)
-            continue
-        patterns, code_of = np.unique(bits, axis=0, return_inverse=True)
-        ones = patterns.sum(axis=1)
-        code = np.where(ones == 0, 0, 1 + patterns.argmax(axis=1))
-        code[ones > 1] = len(members) + 1 + np.arange((ones > 1).sum())
-        values = np.array([feature_names[i].removeprefix(f"{name}=") for i in members], object)
-        words = np.array([" + ".join(values[pattern == 1]) or "none" for pattern in patterns], object)
-        codes[:, g], labels[:, g] = code[code_of.ravel()], words[code_of.ravel()]
+        codes[:, g], labels[:, g] = _codes_and_words(rows[:, list(members)], name, [feature_names[i] for i in members])
+        if members in columns:
+            labels[:, g] = ["missing" if v is None else str(v) for v in values[columns[members]]]
     return codes, labels
+
+
+def _codes_and_words(bits: BitRows, name: str, bit_names: list[str]) -> tuple[Any, Any]:
+    """The code and the words for one player at every row, ``(n,)`` each."""
+    if len(bit_names) == 1:
+        return bits[:, 0], bits[:, 0].astype(str)
+    patterns, code_of = np.unique(bits, axis=0, return_inverse=True)
+    ones = patterns.sum(axis=1)
+    code = np.where(ones == 0, 0, 1 + patterns.argmax(axis=1))
+    code[ones > 1] = len(bit_names) + 1 + np.arange((ones > 1).sum())
+    values = np.array([bit.removeprefix(f"{name}=") for bit in bit_names], object)
+    words = np.array([" + ".join(values[pattern == 1]) or "none" for pattern in patterns], object)
+    return code[code_of.ravel()], words[code_of.ravel()]

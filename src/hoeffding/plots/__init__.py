@@ -5,16 +5,22 @@ axes where there are several panels). None of them shows a figure, resizes one t
 settings of matplotlib.
 """
 
+from hoeffding.plots.bars import importance, local
 from hoeffding.plots.geometry import aligned, angle, cube, gram
+from hoeffding.plots.rows import beeswarm, waterfall
 from hoeffding.plots.structure import component, network, spectrum, variance_by_order
 
 __all__ = [
     "aligned",
     "angle",
+    "beeswarm",
     "component",
     "cube",
     "gram",
+    "importance",
+    "local",
     "network",
     "spectrum",
     "variance_by_order",
+    "waterfall",
 ]

@@ -26,6 +26,7 @@ SERIES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 LONGEST_LABEL = 40  # characters; longer names lose their middle
 NOTE_WIDTH = 60  # characters in a line
 LETTER_WIDTH = 0.075  # inches, roughly
+BARS_WIDTH = 3.2  # inches beside the labels
 PANELS_IN_A_ROW = 4
 
 
@@ -56,7 +57,7 @@ def axes(ax: Axes | None, width: float, height: float) -> Axes:
 
 def width_beside(labels: Sequence[str]) -> float:
     """Inches of a figure that has these labels on its left and room for bars beside them."""
-    return 4.2 + LETTER_WIDTH * max(map(len, labels), default=0)
+    return 1.0 + BARS_WIDTH + LETTER_WIDTH * max(map(len, labels), default=0)
 
 
 def panels(ax: Any, n: int, width: float, height: float) -> npt.NDArray[np.object_]:
@@ -132,6 +133,14 @@ def signed_map() -> Colormap:
     return made.with_extremes(bad="#DDDDDD")
 
 
+def order_map() -> Colormap:
+    """Blue over violet to vermilion, for values from low to high; grey for values without an order. Not registered."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    made = LinearSegmentedColormap.from_list("hoeffding_order", [NEGATIVE, "#8E5AA8", POSITIVE])
+    return made.with_extremes(bad=NEUTRAL)
+
+
 def readable_on(rgba: Any) -> str:
     """Black or white, whichever reads better on a colour, (red, green, blue, ...) between 0 and 1."""
     red, green, blue = rgba[:3]
@@ -161,8 +170,8 @@ def labels_of(names: Sequence[str], longest: int = LONGEST_LABEL) -> list[str]:
     ['intens…07…in lux', 'intens…08…in lux']
     """
     short = [shorten(name, longest) for name in names]
-    for label in {s for s in short if short.count(s) > 1}:
-        alike = [k for k, s in enumerate(short) if s == label]
+    for head in sorted({s.split("…")[0] for s in short if short.count(s) > 1}):
+        alike = [k for k, s in enumerate(short) if s.split("…")[0] == head]  # so that they are cut in the same way
         for k, text in zip(alike, _show_difference([names[k] for k in alike], longest), strict=True):
             short[k] = text
     return short
@@ -197,8 +206,32 @@ def tick_labels(axis: Any, positions: npt.ArrayLike, labels: Sequence[str]) -> N
         text.set_parse_math(False)
 
 
+def write_beside(ax: Axes, ends: FloatArray, texts: Sequence[str], to_right: npt.ArrayLike | None = None) -> None:
+    """Texts at the ends of horizontal bars, from the first down: on the right of ends that are not negative.
+
+    The ticks must have their labels already: what they need on the left is not there for bars.
+    """
+    right = np.asarray(ends) >= 0 if to_right is None else np.asarray(to_right)
+    for y, (end, text, is_right) in enumerate(zip(ends, texts, right.tolist(), strict=True)):
+        ax.annotate(
+            text,
+            (float(end), y),
+            xytext=(4 if is_right else -4, 0),
+            textcoords="offset points",
+            ha="left" if is_right else "right",
+            va="center",
+            fontsize="small",
+            parse_math=False,
+        )
+    ticks = LETTER_WIDTH * max((len(t.get_text()) for t in ax.get_yticklabels()), default=0)
+    inches = ax.get_window_extent().width / ax.figure.dpi - ticks
+    room = LETTER_WIDTH * max(map(len, texts), default=0) + 0.12
+    ax.margins(x=float(np.clip(room / max(min(inches, BARS_WIDTH) - 2 * room, 0.1), 0.05, 1.0)))
+
+
 def legend(ax: Axes, handles: Sequence[Any], labels: Sequence[str], **where: Any) -> None:
-    """A legend whose labels are taken literally."""
+    """A legend whose labels are taken literally, by default on the right of the axes, where it hides nothing."""
+    where = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False} | where
     box = ax.legend(list(handles), list(labels), **where)
     for text in box.get_texts():
         text.set_parse_math(False)

@@ -1,15 +1,19 @@
-"""Reading what a plot is asked for: one output, a number of bars, rows; errors name the argument."""
+"""Reading what a plot is asked for: one output, a number of bars, one row; errors name the argument."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hoeffding.bits import BitRows
+from hoeffding import interop
+from hoeffding.bits import BitMatrix
+from hoeffding.checks import as_real
 from hoeffding.decomposition import Decomposition
+from hoeffding.players import Grouping
 from hoeffding.plots import canvas
 from hoeffding.sensitivity import Variance
 from hoeffding.subsets import as_subset
@@ -17,6 +21,9 @@ from hoeffding.subsets import as_subset
 FloatArray = npt.NDArray[np.float64]
 
 EXACT = 1e-9  # 1 - R2 below which nothing is missing from the components
+REMAINDER = "remainder"
+LONGEST_VALUE = 16  # characters
+QUESTION = "=<>≤≥?"  # signs of a name that asks for yes or no, such as "age > 30"
 
 
 def output_index(result: Decomposition, output: int | str | None) -> int:
@@ -68,6 +75,13 @@ def variance_of(result: Decomposition, output: int) -> Variance:
     return one
 
 
+def require_components(result: Decomposition, output: int) -> None:
+    """A decomposition of a constant has no attributions to draw."""
+    if not take_output(result, result.coefficients, output)[1:].any():
+        what = output_label(result, output)
+        raise ValueError(f"result: the components of {what} are zero, it has only a mean; there is nothing to draw")
+
+
 def missing_share(result: Decomposition) -> str:
     """Words for small print where the components do not add up to f; empty where they do."""
     if np.isnan(result.fidelity) or 1 - result.fidelity <= EXACT:
@@ -100,13 +114,110 @@ def feature_indices(result: Decomposition, subset: Iterable[int | str]) -> tuple
     return as_subset(result._indices(subset), result.n_features)
 
 
-def subset_label(result: Decomposition, subset: tuple[int, ...], row: BitRows | None = None) -> str:
-    """The names of a set of features, with their values at a row, shortened so that the whole stays readable."""
-    longest = max(canvas.LONGEST_LABEL // max(len(subset), 1) - 2, 8)
-    names = canvas.labels_of([result.feature_names[i] for i in subset], longest)
-    if row is None:
-        return " × ".join(names)
-    return ", ".join(f"{name} = {row[0, i]}" for name, i in zip(names, subset, strict=True))
+def subset_labels(result: Decomposition, subsets: Sequence[tuple[int, ...]]) -> list[str]:
+    """The names of sets of features, shortened together so that all stay readable and different."""
+    return _joined(subsets, list(result.feature_names), [""] * result.n_features)
+
+
+def _joined(subsets: Sequence[tuple[int, ...]], names: list[str], endings: list[str]) -> list[str]:
+    """One label for each set: the short names of its members, each with its ending."""
+    used = sorted({i for s in subsets for i in s})
+    members = max((len(s) for s in subsets), default=1)
+    ending = max((len(endings[i]) for i in used), default=0)
+    room = max((canvas.LONGEST_LABEL - 3 * (members - 1)) // max(members, 1) - ending, 10)
+    short = dict(zip(used, canvas.labels_of([names[i] for i in used], room), strict=True))
+    return [" × ".join(short[i] + endings[i] for i in s) for s in subsets]
+
+
+def as_values(name: str, given: Any, shapes: tuple[Any, ...]) -> FloatArray:
+    """Finite numbers of shape ``(k,)`` or another that is allowed, from an argument."""
+    a = as_real(name, given)
+    allowed = [(s,) if isinstance(s, int) else s for s in shapes]
+    fits = (len(s) == a.ndim and all(k in ("n", found) for k, found in zip(s, a.shape, strict=True)) for s in allowed)
+    if not any(fits) or a.size == 0:
+        words = " or ".join(str(s).replace("'", "") for s in allowed)
+        raise ValueError(f"{name}: expected shape {words}, one value for each player, got {a.shape}")
+    if not np.isfinite(a).all():
+        raise ValueError(f"{name}: has values that are not finite")
+    return a
+
+
+@dataclass(frozen=True, eq=False)
+class ExplainedRow:
+    """One row and one output: a value for each player, or for each component.
+
+    Attributes
+    ----------
+    values : array, shape (k,)
+    members : sequence of tuples
+        Who each value is of: a player, or the features of a component.
+    names, endings : lists of str
+        Of players or features, and what each is at this row: ``= 1``.
+    base_value, prediction : float
+    remainder : float or None
+    """
+
+    values: FloatArray
+    members: Sequence[tuple[int, ...]]
+    names: list[str]
+    endings: list[str]
+    base_value: float
+    prediction: float
+    remainder: float | None
+
+    def labels(self, chosen: npt.NDArray[np.intp]) -> list[str]:
+        """Labels of some of the values, shortened together."""
+        return _joined([self.members[j] for j in chosen.tolist()], self.names, self.endings)
+
+
+def explained_row(
+    result: Decomposition, x: Any, outputs: Any, groups: Grouping | None, output: int, *, components: bool = False
+) -> ExplainedRow:
+    """The Shapley values at one row, or its components."""
+    row = result._row(x)
+    if outputs is not None:
+        given = as_real("outputs", outputs)
+        if given.size != max(int(np.prod(result.output_shape)), 1):
+            raise ValueError(f"outputs: expected what the model says at the row, got shape {given.shape}")
+        outputs = given.reshape(1, *result.output_shape)
+    found = result.explain(row, outputs, groups=groups)
+    values, base, prediction = (
+        take_output(result, a, output) for a in (found.values[0], found.base_value, found.prediction[0])
+    )
+    members: list[tuple[int, ...]] = [(g,) for g in range(len(values))]
+    if components:
+        values = take_output(result, result.components(row)[0], output)[1:]
+        members = result.subsets[1:]
+    if np.isnan(values).any():
+        raise ValueError("x: has a combination of values that was never observed, there are no values to draw")
+    rest = None if found.remainder is None else float(take_output(result, found.remainder[0], output))
+    names, endings = _names_and_values(result, row, None if components else groups)
+    return ExplainedRow(np.asarray(values), members, names, endings, float(base), float(prediction), rest)
+
+
+def _names_and_values(result: Decomposition, row: BitMatrix, groups: Grouping | None) -> tuple[list[str], list[str]]:
+    """Players and their values at a row: ``a = 1``, ``colour = red``, ``28 < age ≤ 37``, ``age > 30: yes``."""
+    players = result._players(groups)
+    _, words = interop.codes_of(row.to_rows(), players, result.feature_names, result.encoding)
+    names, endings = list(players.names), []
+    for g, word in enumerate(words[0].tolist()):
+        if word in ("0", "1") and any(sign in names[g] for sign in QUESTION):
+            endings.append(": yes" if word == "1" else ": no")
+        elif names[g] in word:
+            names[g] = word
+            endings.append("")
+        else:
+            endings.append(f" = {canvas.shorten(word, LONGEST_VALUE)}")
+    return names, endings
+
+
+def rest(shares: FloatArray, shown: npt.NDArray[np.intp], what: str) -> str:
+    """Words for small print about the players that are not drawn; empty if all are."""
+    hidden = len(shares) - len(shown)
+    if not hidden:
+        return ""
+    share = canvas.percent(max(float(shares.sum() - shares[shown].sum()), 0.0))
+    return f"{len(shown)} of {len(shares)}; the others have {share} of the {what}"
 
 
 def count(n: int, what: str) -> str:

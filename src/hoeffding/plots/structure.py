@@ -237,8 +237,8 @@ def _size_scales(ax: Axes, share: FloatArray) -> None:
 def _name_largest(ax: Axes, result: Decomposition, largest: npt.NDArray[np.intp]) -> None:
     """The names of the first ranks, in a column on the right of the axes."""
     first = int((result.family.sizes == 0).sum())  # the mean is not among the shares
-    for k, j in enumerate(largest.tolist()):
-        name = reading.subset_label(result, result.family[first + j])
+    names = reading.subset_labels(result, [result.family[first + j] for j in largest.tolist()])
+    for k, name in enumerate(names):
         at = (1.03, 0.97 - 0.08 * k)
         ax.text(*at, f"{k + 1}  {name}", transform=ax.transAxes, va="center", fontsize="small", parse_math=False)
 
@@ -327,7 +327,7 @@ def _draw_lines(
         weight = abs(together[ij]) / largest
         color = canvas.sign_colors(together[ij][None])[0]
         ax.plot(*xy[list(ij)].T, color=color, linewidth=WIDEST_LINE * weight, alpha=0.25 + 0.5 * weight, zorder=1)
-    pair = reading.subset_label(result, (int(kept[j]), int(kept[i])))
+    [pair] = reading.subset_labels(result, [(int(kept[j]), int(kept[i]))])
     return f"thickest line: {pair}, {canvas.percent(together[i, j])}"
 
 
