@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hoeffding.attribution import pair_weights
 from hoeffding.checks import as_count, as_real, as_rng
 from hoeffding.decomposition import Decomposition
 from hoeffding.players import Players
 from hoeffding.report.inputs import Input, inputs_of
 from hoeffding.report.rows import LEVEL, Importance, Sample, importance, rows_given, rows_of_measure, spread_out
 from hoeffding.report.terms import Terms
+from hoeffding.sensitivity import over
 
 Facts = dict[str, Any]
 FloatArray = npt.NDArray[np.float64]
@@ -21,8 +24,9 @@ FloatArray = npt.NDArray[np.float64]
 FORMAT, VERSION = "hoeffding report", 1
 MOST_TERMS = 1000  # listed for each output
 MOST_DRAWN = 20  # features of the beeswarm
-MOST_NUMBERS = 2**21  # of the tables of all components
-MOST_CUBE = 16  # features of a function kept by its coefficients instead
+FEW_NUMBERS = 2**16  # of the tables of all components
+MOST_NUMBERS = 2**21  # kept in a report: some twenty megabytes
+MOST_CUBE = 20  # features of a function whose coefficients may be kept instead of tables
 DIGITS = 6  # of numbers that are only drawn
 
 
@@ -82,6 +86,7 @@ def facts(  # noqa: PLR0913  # one argument for each choice
     return {
         "format": FORMAT,
         "version": VERSION,
+        "hoeffding": version("hoeffding"),
         "title": title or f"What {of_model or 'a function'} is made of",
         "model": of_model,
         "details": [[str(label), str(text)] for label, text in (details or {}).items()],
@@ -95,7 +100,7 @@ def facts(  # noqa: PLR0913  # one argument for each choice
             for name, members in zip(players.names, players.members, strict=True)
         ],
         "encoding": _encoding(result),
-        "inputs": [_input(i) for i in inputs],
+        "inputs": [_input(i, result, sample) for i in inputs],
         "outputs": _outputs(result, players, terms, shares),
         "intervals": None if shares is None or shares.low is None else {"level": LEVEL, "resamples": resamples},
         "rows": None if sample is None else _rows(result, sample, inputs, shares, remainder, most),
@@ -137,6 +142,7 @@ def _measure(result: Decomposition, sample: Sample | None) -> Facts:
         "features": result.n_features,
         "players": len(result.players),
         "rows": getattr(result.measure, "n_rows", None) if rows is None else rows.bits.n_rows,
+        "distinct": bool(getattr(result.measure, "distinct", False)),
         "distinct_rows": n_points,
         "full_support": None if n_points is None else n_points == 2**result.n_features,
         "averaged_over": None if sample is None else sample.words,
@@ -189,14 +195,30 @@ def _encoding(result: Decomposition) -> Facts | None:
     }
 
 
-def _input(one: Input) -> Facts:
+def _input(one: Input, result: Decomposition, sample: Sample | None) -> Facts:
+    chances = _chances(one, result, sample)
     return {
         "name": one.name,
         "player": one.player,
         "features": list(one.features),
-        "states": [{"text": text, "bits": list(pattern)} for pattern, text in one.states],
+        "states": [
+            {"text": text, "bits": list(pattern), "probability": p}
+            for (pattern, text), p in zip(one.states, chances, strict=True)
+        ],
         "ordered": one.ordered,
     }
+
+
+def _chances(one: Input, result: Decomposition, sample: Sample | None) -> list[float | None]:
+    """The probability of each state; None if neither rows nor the measure know it."""
+    if sample is not None:
+        mass = np.bincount(one.states_of(sample.bits), sample.masses, len(one.states))
+        return list(plain(mass / mass.sum()))
+    try:
+        p = result.measure.marginal(one.features)
+    except (ValueError, MemoryError):  # it was not counted, or is large
+        return [None] * len(one.states)
+    return [float(p[pattern]) for pattern, _ in one.states]
 
 
 # -- about each output ------------------------------------------------------------------------------------------------
@@ -227,6 +249,7 @@ def _outputs(result: Decomposition, players: Players, terms: Terms, shares: Impo
         "shapley_effect": by_output(result.shapley_effects()),
     }
     orders, means = by_output(result.share_by_order()), by_output(result.base_value)
+    interactions = _interactions(result, players)
     return [
         {
             "name": name,
@@ -235,7 +258,7 @@ def _outputs(result: Decomposition, players: Players, terms: Terms, shares: Impo
             "share_by_order": plain(orders[o]),
             "importance": _importance(shares, o),
             "sensitivity": {key: plain(values[o]) for key, values in columns.items()},
-            "interactions": _interactions(terms, o),
+            "interactions": interactions[o],
             "terms": _terms(terms, o),
         }
         for o, name in enumerate(output_names(result))
@@ -254,15 +277,10 @@ def _importance(shares: Importance | None, o: int) -> Facts | None:
     }
 
 
-def _largest(terms: Terms, o: int, chosen: list[int]) -> list[int]:
-    """Positions of terms, those with the largest parts of the variance first."""
-    size = np.nan_to_num(np.maximum(np.abs(terms.share[:, o]), terms.structural[:, o]))
-    return sorted(chosen, key=lambda t: -size[t])
-
-
 def _terms(terms: Terms, o: int) -> Facts:
-    """The largest terms; how many there are in all."""
-    order = _largest(terms, o, [t for t, touched in enumerate(terms.players) if touched])
+    """The terms with the largest parts of the variance, but for the mean; how many there are in all."""
+    size = np.nan_to_num(np.maximum(np.abs(terms.share[:, o]), terms.structural[:, o]))
+    order = [t for t in np.argsort(-size, kind="stable").tolist() if terms.players[t]]
     return {
         "n": len(order),
         "listed": [
@@ -278,22 +296,21 @@ def _terms(terms: Terms, o: int) -> Facts:
     }
 
 
-def _interactions(terms: Terms, o: int) -> Facts:
-    """For pairs of players: the share of variance of all components that touch both."""
-    sums: dict[tuple[int, int], FloatArray] = {}
-    for t, touched in enumerate(terms.players):
-        for a, first in enumerate(touched):
-            for second in touched[a + 1 :]:
-                of_pair = sums.setdefault((first, second), np.zeros(2))
-                of_pair += terms.share[t, o], terms.structural[t, o]
-    order = sorted(sums, key=lambda pair: -np.nan_to_num(np.abs(sums[pair])).max())
-    return {
-        "n": len(order),
-        "listed": [
-            {"players": list(pair), "share": plain(sums[pair][0]), "structural": plain(sums[pair][1])}
-            for pair in order[:MOST_TERMS]
-        ],
-    }
+def _interactions(result: Decomposition, players: Players) -> list[Facts]:
+    """For pairs of players, and each output: the share of variance of all components that touch both."""
+    pairs, touching = pair_weights(result.family, players)
+    variance, m = result.variance(), max(int(np.prod(result.output_shape)), 1)
+    share = over(variance.total, variance.of_f).reshape(-1, m)
+    structural = over(variance.structural, variance.of_f).reshape(-1, m)
+    found = []
+    for o in range(m):
+        both = [np.bincount(touching.targets, part[touching.sets, o], len(pairs)) for part in (share, structural)]
+        order = np.argsort(-np.nan_to_num(np.abs(both).max(axis=0)), kind="stable")[:MOST_TERMS].tolist()
+        listed = [
+            {"players": pairs[k].tolist(), "share": plain(both[0][k]), "structural": plain(both[1][k])} for k in order
+        ]
+        found.append({"n": len(pairs), "listed": listed})
+    return found
 
 
 # -- rows and components ----------------------------------------------------------------------------------------------
@@ -310,18 +327,18 @@ def _rows(
     """Single rows: the states of the inputs, predictions, and Shapley values of the most important players."""
     at = spread_out(sample.bits.n_rows, most)
     bits = sample.bits.take(at)
-    rows, m = bits.to_rows(), max(int(np.prod(result.output_shape)), 1)
+    m = max(int(np.prod(result.output_shape)), 1)
     value = np.zeros((len(result.players), m)) if shares is None else np.nan_to_num(shares.value)
     drawn = np.argsort(-value, axis=0, kind="stable")[:MOST_DRAWN]
-    phi = result.shapley(bits).reshape(len(rows), -1, m)
+    phi = result.shapley(bits).reshape(len(at), -1, m)
     return {
         "n": sample.bits.n_rows,
         "shown": len(at),
         "words": sample.words,
         "numbers": at.tolist(),
-        "states": np.stack([one.states_of(rows) for one in inputs], axis=1).tolist(),
-        "predictions": plain(result.predict(bits).reshape(len(rows), m)),
-        "remainders": None if remainder is None else plain(remainder[at].reshape(len(rows), m)),
+        "states": np.stack([one.states_of(bits) for one in inputs], axis=1).tolist(),
+        "predictions": plain(result.predict(bits).reshape(len(at), m)),
+        "remainders": None if remainder is None else plain(remainder[at].reshape(len(at), m)),
         "shapley": [
             {"players": drawn[:, o].tolist(), "values": plain(phi[:, drawn[:, o], o].T, DIGITS)} for o in range(m)
         ],
@@ -330,17 +347,16 @@ def _rows(
 
 def _components(result: Decomposition) -> Facts:
     """All components: as tables over their cells, or, of a function on the whole cube, as coefficients and the pmf."""
-    m = max(int(np.prod(result.output_shape)), 1)
-    numbers = sum(len(level) * 2.0**s for s, level in enumerate(result.family.levels)) * m
-    if numbers <= MOST_NUMBERS:
+    m, d = max(int(np.prod(result.output_shape)), 1), result.n_features
+    in_tables = sum(len(level) * 2.0**s for s, level in enumerate(result.family.levels)) * m
+    in_cube = 2.0**d * (m + 1) if result._fills_cube and d <= MOST_CUBE else np.inf
+    if in_tables <= FEW_NUMBERS or in_tables <= min(in_cube, MOST_NUMBERS):
         return _tables(result)
-    if result._fills_cube and result.n_features <= MOST_CUBE:
-        return {
-            "kind": "cube",
-            "coefficients": plain(result._cube_coefficients()),
-            "pmf": plain(result.measure.pmf().ravel()),
-        }
-    return {"kind": "none", "reason": f"{len(result.family)} components with {numbers:.3g} values are too many to keep"}
+    if in_cube <= MOST_NUMBERS:
+        coefficients, pmf = plain(result._cube_coefficients()), plain(result.measure.pmf().ravel())
+        return {"kind": "cube", "coefficients": coefficients, "pmf": pmf}
+    words = f"{len(result.family):,} components with {in_tables:,.0f} values are too many for one page"
+    return {"kind": "none", "reason": words}
 
 
 def _tables(result: Decomposition) -> Facts:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from hoeffding.bits import BitMatrix, BitRows, merge_rows
+from hoeffding.bits import BitMatrix, merge_rows
 from hoeffding.decomposition import Decomposition
 from hoeffding.players import Players
 from hoeffding.tables import Encoding
@@ -23,6 +23,7 @@ Pattern = tuple[int, ...]
 MOST_STATES = 128  # in one list to choose from
 MOST_FREE_BITS = 12  # of a group whose patterns are taken from the measure, without rows
 SHOWN_ONES = 3
+CODED = 16  # bits of a pattern that is looked up by number
 
 
 @dataclass(frozen=True)
@@ -47,26 +48,22 @@ class Input:
     states: tuple[tuple[Pattern, str], ...]
     ordered: bool
 
-    def states_of(self, rows: BitRows) -> npt.NDArray[np.intp]:
-        """Which state each row ``(n, d)`` is in, shape ``(n,)``."""
+    def states_of(self, bits: BitMatrix) -> npt.NDArray[np.intp]:
+        """Which state each row is in, shape ``(n,)``."""
         position = {pattern: k for k, (pattern, _) in enumerate(self.states)}
-        distinct, inverse = merge_rows(rows[:, list(self.features)])
-        return np.array([position[tuple(pattern)] for pattern in distinct.tolist()], np.intp)[inverse]
+        patterns, inverse = _patterns(bits, self.features)
+        return np.array([position[pattern] for pattern in patterns], np.intp)[inverse]
 
 
 def inputs_of(result: Decomposition, bits: BitMatrix | None) -> list[Input]:
     """The controls for the features of a result; every row of ``bits`` can be shown with them."""
     players = result._players("player")
-    rows = None if bits is None else bits.to_rows()
-    found = []
-    for p in range(len(players)):
-        found += _of_player(result, players, p, rows)
-    return found
+    return [one for p in range(len(players)) for one in _of_player(result, players, p, bits)]
 
 
-def _of_player(result: Decomposition, players: Players, p: int, rows: BitRows | None) -> list[Input]:
+def _of_player(result: Decomposition, players: Players, p: int, bits: BitMatrix | None) -> list[Input]:
     name, members = players.names[p], players.members[p]
-    seen = None if rows is None else _patterns(rows[:, list(members)])
+    seen = None if bits is None else _by_frequency(*_patterns(bits, members))
     known, ordered = _cells(result.encoding, members)
     if not known and len(members) > 1:
         known = _of_measure(result, members) if seen is None else {}
@@ -83,11 +80,21 @@ def _of_player(result: Decomposition, players: Players, p: int, rows: BitRows | 
     return [Input(name, p, members, tuple(zip(patterns, words, strict=True)), ordered)]
 
 
-def _patterns(rows: BitRows) -> list[Pattern]:
-    """The distinct rows, the more frequent first."""
-    distinct, inverse = merge_rows(rows)
-    by_count = np.argsort(-np.bincount(inverse), kind="stable")
-    return [tuple(row) for row in distinct[by_count].tolist()]
+def _patterns(bits: BitMatrix, features: tuple[int, ...]) -> tuple[list[Pattern], npt.NDArray[np.intp]]:
+    """The distinct patterns of some features in the rows, and for each row the position of its own."""
+    rows = BitMatrix(np.ascontiguousarray(bits.columns[list(features)]), bits.n_rows).to_rows()
+    if len(features) > CODED:
+        distinct, inverse = merge_rows(rows)
+        return [tuple(row) for row in distinct.tolist()], inverse
+    codes = rows @ (1 << np.arange(len(features))[::-1])
+    present = np.flatnonzero(np.bincount(codes))
+    position = np.zeros(2 ** len(features), np.intp)
+    position[present] = np.arange(len(present))
+    return [tuple(row) for row in (present[:, None] >> np.arange(len(features))[::-1] & 1).tolist()], position[codes]
+
+
+def _by_frequency(patterns: list[Pattern], inverse: npt.NDArray[np.intp]) -> list[Pattern]:
+    return [patterns[k] for k in np.argsort(-np.bincount(inverse), kind="stable").tolist()]
 
 
 def _cells(encoding: Encoding | None, members: tuple[int, ...]) -> tuple[dict[Pattern, str], bool]:

@@ -80,7 +80,8 @@ def _distribution(facts: Facts) -> str:
     measure = facts["measure"]
     if measure["rows"] is None:
         return str(measure["text"])
-    return f"that of {count(measure['rows'], 'row')} ({measure['text']})"
+    alike = ", each distinct one with the same weight" if measure["distinct"] else ""
+    return f"that of {count(measure['rows'], 'row')}{alike}"
 
 
 def _support(facts: Facts) -> str:

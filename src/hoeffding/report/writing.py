@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hoeffding.report.gather import FORMAT, VERSION
+from hoeffding.report.html import to_html
 from hoeffding.report.markdown import to_markdown
 
-SUFFIXES = {".md": "Markdown", ".json": "JSON"}
+SUFFIXES = {".html": "HTML", ".htm": "HTML", ".md": "Markdown", ".json": "JSON"}
 
 
 def write(facts: dict[str, Any], path: str | os.PathLike[str], plotlyjs: Literal["embed", "cdn"] = "embed") -> None:
@@ -43,10 +44,10 @@ def write(facts: dict[str, Any], path: str | os.PathLike[str], plotlyjs: Literal
         raise ValueError(f"plotlyjs={plotlyjs!r}: must be 'embed' or 'cdn'")
     if not isinstance(facts, dict) or facts.get("format") != FORMAT or facts.get("version") != VERSION:
         raise ValueError("facts: expected what hoeffding.report.facts() returns")
-    if kind == "JSON":  # noqa: SIM108
+    if kind == "JSON":
         text = json.dumps(facts, ensure_ascii=False, allow_nan=False)
     else:
-        text = to_markdown(facts)
+        text = to_markdown(facts) if kind == "Markdown" else to_html(facts, plotlyjs)
     _write(target, text)
 
 

@@ -1,0 +1,68 @@
+// What all parts of the page share: the facts, making elements, and writing numbers.
+// Text from the data reaches the page as text nodes only.
+
+const facts = JSON.parse(document.getElementById('facts').textContent);
+const playerNames = facts.players.map((player) => player.name);
+const byId = (id) => document.getElementById(id);
+const state = { output: 0 };
+const outputFacts = () => facts.outputs[state.output];
+
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined && value !== false) made.setAttribute(key, value === true ? '' : value);
+  }
+  made.append(...children);
+  return made;
+}
+
+function fill(target, ...children) {
+  target.replaceChildren(...children);
+}
+
+function missing(x) {
+  return x === null || x === undefined || Number.isNaN(x);
+}
+
+// Three digits, or more where asked; a true minus sign.
+function number(x, digits = 3) {
+  if (missing(x)) return 'not defined';
+  if (x === 0) return '0';
+  const size = Math.abs(x);
+  const text = size >= 1e-4 && size < 1e9
+    ? Number(x.toPrecision(digits)).toLocaleString('en', { maximumSignificantDigits: Math.max(digits, size >= 1000 ? 9 : 0) })
+    : x.toExponential(Math.max(digits - 2, 1));
+  return text.replace('-', '−');
+}
+
+function signed(x, digits = 3) {
+  return x > 0 ? `+${number(x, digits)}` : number(x, digits);
+}
+
+function percent(x) {
+  if (missing(x)) return 'not defined';
+  const text = (100 * x).toFixed(1);
+  return `${Number(text) === 0 ? '0.0' : text.replace('-', '−')} %`;
+}
+
+const integer = (n) => n.toLocaleString('en');
+const count = (n, what) => `${integer(n)} ${n === 1 ? what : `${what}s`}`;
+
+function short(text, longest) {
+  const letters = Array.from(text);
+  return letters.length <= longest ? text : `${letters.slice(0, longest - 1).join('')}…`;
+}
+
+const termName = (players) => players.map((p) => playerNames[p]).join(' × ');
+
+// Positions of numbers, the largest absolute one first.
+function bySize(values) {
+  const size = (i) => (missing(values[i]) ? -1 : Math.abs(values[i]));
+  return values.map((_, i) => i).sort((a, b) => size(b) - size(a) || a - b);
+}
+
+// The order in which players are listed: by importance, or by Shapley effect where there are no rows.
+function weightOfPlayers() {
+  const found = outputFacts();
+  return found.importance === null ? found.sensitivity.shapley_effect : found.importance.value;
+}
