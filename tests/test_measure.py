@@ -663,3 +663,10 @@ def test_a_negative_number_of_rows_is_refused():
 def test_strong_fields_are_refused_without_warnings():
     with pytest.raises(ValueError, match="fields, couplings: so strong"):
         Ising([1e308] * 3, np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize("opposite", [0, 1])
+def test_bits_that_always_go_together_are_not_unique_and_nothing_is_searched(monkeypatch, opposite):
+    rows = np.random.default_rng(0).integers(0, 2, (200, 12))
+    monkeypatch.setattr(Empirical, "_grow", lambda *_: pytest.fail("searched"))
+    assert not Empirical(np.column_stack([rows, rows[:, 3] ^ opposite])).is_unique

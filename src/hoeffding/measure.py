@@ -29,6 +29,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 SMALLEST = 1e-300  # of positive probabilities: sums of 1/p must stay finite
 SUM_TOLERANCE = 1e-12  # a sum of 2^d probabilities in double precision is better than this
+JUDGED_AT_ONCE = 2**14  # sets that may be shattered
 MAX_ISING_FEATURES = 20
 MAX_CUBE_FEATURES = 32  # of an array over the cube: 2^32 doubles are 32 GiB
 
@@ -455,7 +456,14 @@ class Empirical(Measure):
     def is_unique(self) -> bool:
         if self.full_support:
             return True
-        return sum(map(len, self._grow(self.d, self.n_points))) == self.n_points
+        return not self._has_twins and sum(map(len, self._grow(self.d, self.n_points))) == self.n_points
+
+    @property
+    def _has_twins(self) -> bool:
+        """Whether two bits are always equal, or always opposite: three shattered sets for two points, so not unique."""
+        columns = pack_columns(self.rows ^ self.rows[0])
+        columns = columns[columns.any(axis=1)]
+        return len(np.unique(columns, axis=0)) < len(columns)
 
     def _grow(self, order: int, stop_above: int | None) -> list[npt.NDArray[np.unsignedinteger]]:
         """The family level by level: a set is tried only if all its subsets are shattered.
@@ -470,9 +478,14 @@ class Empirical(Measure):
                 candidates = np.arange(self.d, dtype=index_dtype(self.d))[:, None]
             else:
                 candidates = grow_candidates(levels[-1])
-            sets = np.ascontiguousarray(candidates, np.int64)
-            level = candidates[_kernels.judge_candidates(columns, self.n_points, sets, self.threads)]
-            total += len(level)
+            found = []
+            for part in np.array_split(candidates, max(1, len(candidates) // JUDGED_AT_ONCE)):
+                sets = np.ascontiguousarray(part, np.int64)
+                found.append(part[_kernels.judge_candidates(columns, self.n_points, sets, self.threads)])
+                total += len(found[-1])
+                if stop_above is not None and total > stop_above:
+                    break
+            level = np.concatenate(found)
             if len(level) == 0:
                 break
             levels.append(level)

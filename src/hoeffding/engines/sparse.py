@@ -285,12 +285,18 @@ def shattered_subsets(seen: BoolArray) -> BoolArray:
     The subsets are indexed like cells.
     """
     out = np.empty_like(seen)
-    size = seen.shape[1].bit_length() - 1
-    by_bit = seen.reshape(len(seen), *(2,) * size)
-    for T in range(seen.shape[1]):
-        away = tuple(1 + j for j in range(size) if not T >> (size - 1 - j) & 1)
-        met = np.asarray(by_bit.any(axis=away) if away else by_bit)
-        out[:, T] = met.reshape(len(seen), -1).all(axis=1)
+    met = {seen.shape[1] - 1: seen}  # the cells of each T that are observed, (n, 2**|T|)
+    for T in range(seen.shape[1] - 1, -1, -1):
+        out[:, T] = met[T].all(axis=1)
+        rest, cells = T, met[T].shape[1]
+        stride = 1  # of the last feature of T that is left
+        while rest:
+            j = rest & -rest
+            if T - j not in met:
+                by_bit = met[T].reshape(len(seen), cells // (2 * stride), 2, stride)
+                met[T - j] = (by_bit[:, :, 0] | by_bit[:, :, 1]).reshape(len(seen), cells // 2)
+            rest, stride = rest - j, 2 * stride
+        del met[T]
     return out
 
 

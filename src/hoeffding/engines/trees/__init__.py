@@ -179,11 +179,11 @@ def _rows_at(X: Any, part: npt.NDArray[np.intp]) -> Any:
 def _sums(ensemble: Ensemble, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The sums at rows and a bound on how far rounding can take the library from them, both ``(n, m)``."""
     total = np.tile(ensemble.base, (len(rows), 1))
-    partial_sums = LINK_ROUNDOFF * np.abs(total)
-    for leaf in ensemble.leaves(rows):
-        total += ensemble.value[leaf]
-        partial_sums += np.abs(total)
-    return total, ensemble.roundoff * (partial_sums + LINK_ROUNDOFF * (1 + np.abs(total)))
+    sizes = LINK_ROUNDOFF * np.abs(total)
+    for sums in ensemble.partial_sums(rows):
+        total = sums[-1]
+        sizes += np.abs(sums).sum(axis=0)
+    return total, ensemble.roundoff * (sizes + LINK_ROUNDOFF * (1 + np.abs(total)))
 
 
 def _refuse_difference(ours: FloatArray, theirs: FloatArray, allowed: FloatArray, part: npt.NDArray[np.intp]) -> None:

@@ -26,6 +26,7 @@ class NotASumOfTreesError(ValueError):
 
 DOUBLE = 2.0**-53  # unit roundoff: of the numbers in which a library adds up its trees
 SINGLE = 2.0**-24
+WALKED_AT_ONCE = 2**18  # rows in trees
 
 
 class Tree(NamedTuple):
@@ -144,24 +145,36 @@ class Ensemble:
     def predict(self, rows: FloatArray) -> FloatArray:
         """The sum at rows, shape ``(n, n_features)``: shape ``(n,)``, or ``(n, m)`` if there are several outputs."""
         total = np.tile(self.base, (len(rows), 1))
-        for leaf in self.leaves(rows):
-            total += self.value[leaf]
+        for sums in self.partial_sums(rows):
+            total = sums[-1]
         return total[:, 0] if self.single else total
 
-    def leaves(self, rows: FloatArray) -> Iterator[npt.NDArray[np.int64]]:
-        """Tree by tree, the leaf that each row falls in, shape ``(n,)``."""
-        for root in self.tree_starts[:-1]:
-            node = np.full(len(rows), root)
-            on_the_way = np.arange(len(rows))
-            while (on_the_way := on_the_way[self.feature[node[on_the_way]] >= 0]).size:
-                here = node[on_the_way]
-                goes_right = self.goes_right(here, rows[on_the_way, self.feature[here]])
-                node[on_the_way] = np.where(goes_right, self.right[here], self.left[here])
-            yield node
+    def partial_sums(self, rows: FloatArray) -> Iterator[FloatArray]:
+        """The sums after each tree, in the order of the trees, for some trees at a time: ``(n_trees, n, m)``."""
+        total = np.tile(self.base, (len(rows), 1))
+        at_once = max(1, WALKED_AT_ONCE // max(len(rows), 1))
+        for first in range(0, self.n_trees, at_once):
+            sums = self.value[self._leaves(rows, self.tree_starts[:-1][first : first + at_once])]
+            sums[0] += total
+            np.cumsum(sums, axis=0, out=sums)
+            total = sums[-1]
+            yield sums
+
+    def _leaves(self, rows: FloatArray, roots: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The leaf that each row falls in below each root, ``(n_roots, n)``."""
+        node, row = np.repeat(roots, len(rows)), np.tile(np.arange(len(rows)), len(roots))
+        on_the_way = np.arange(len(node))
+        while (on_the_way := on_the_way[self.feature[node[on_the_way]] >= 0]).size:
+            here = node[on_the_way]
+            goes_right = self.goes_right(here, rows[row[on_the_way], self.feature[here]])
+            node[on_the_way] = np.where(goes_right, self.right[here], self.left[here])
+        return node.reshape(len(roots), len(rows))
 
     def is_missing(self, column: npt.NDArray[np.integer], x: FloatArray) -> BoolArray:
         """Whether values of some columns count as missing; the shapes of ``column`` and ``x`` go together."""
-        missing: BoolArray = np.isnan(x) | (x == np.broadcast_to(self.missing, self.n_features)[column])
+        missing: BoolArray = np.isnan(x)
+        if not np.isnan(self.missing).all():
+            missing |= x == np.broadcast_to(self.missing, self.n_features)[column]
         return missing
 
     def goes_right(self, node: npt.NDArray[np.integer], x: FloatArray) -> BoolArray:

@@ -7,6 +7,7 @@ Histogram gradient boosting compares in double precision. All of them add up in 
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ SUPPORTED = (
     "scikit-learn's decision trees, extra trees, random forests, GradientBoosting and HistGradientBoosting "
     "(classifiers and regressors)"
 )
+FEW_ROWS = 4096
 LOG_LINK = ("poisson", "gamma")  # losses whose predictions are the exponential of the sum
 
 
@@ -50,6 +52,9 @@ def read(model: Any, X: Any) -> Ensemble:
 
 def answers(model: Any, X: Any) -> FloatArray:
     """What the model itself says, on the scale of the ensemble, shape ``(n, m)``."""
+    if X.shape[0] <= FEW_ROWS and _is(model, FORESTS):  # at few rows, starting threads takes longer than the answer
+        model = copy(model)
+        model.n_jobs = None
     if not _is_classifier(model):
         out = np.asarray(model.predict(X), np.float64)
         if getattr(model, "loss", None) in LOG_LINK:

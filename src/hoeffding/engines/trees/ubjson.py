@@ -5,11 +5,21 @@ Universal Binary JSON, draft 12, https://ubjson.org.
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 import numpy as np
 
 NUMBERS = {"i": ">i1", "U": ">u1", "I": ">i2", "l": ">i4", "L": ">i8", "d": ">f4", "D": ">f8"}
+SCALARS = {
+    "i": struct.Struct(">b"),
+    "U": struct.Struct(">B"),
+    "I": struct.Struct(">h"),
+    "l": struct.Struct(">i"),
+    "L": struct.Struct(">q"),
+    "d": struct.Struct(">f"),
+    "D": struct.Struct(">d"),
+}
 CONSTANTS = {"Z": None, "T": True, "F": False}
 
 
@@ -37,8 +47,8 @@ class _Reader:
         return self.value_of(self.marker())
 
     def value_of(self, kind: str) -> Any:
-        if kind in NUMBERS:
-            return self.numbers(kind, 1)[0].item()
+        if kind in SCALARS:
+            return self.number(SCALARS[kind])
         if kind in CONSTANTS:
             return CONSTANTS[kind]
         if kind in "SC":
@@ -67,6 +77,12 @@ class _Reader:
         if self.at > len(self.data):
             raise IndexError
         return self.data[self.at - size : self.at].decode()
+
+    def number(self, form: struct.Struct) -> Any:
+        self.at += form.size
+        if self.at > len(self.data):
+            raise IndexError
+        return form.unpack_from(self.data, self.at - form.size)[0]
 
     def numbers(self, kind: str, count: int) -> Any:
         dtype = np.dtype(NUMBERS[kind])
