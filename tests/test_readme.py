@@ -5,9 +5,13 @@ from pathlib import Path
 
 import pytest
 
+import hoeffding
+
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
+ROUNDING = re.compile(r"\d(\.\d+)?e-1\d")
+PICTURE = re.compile(r"!\[.+\]\((gallery/.+\.png)\)")
 
 COMMANDS = (
     'python -m pip install ".[app]" && hoeffding demo',
@@ -16,18 +20,29 @@ COMMANDS = (
 
 
 def python_blocks(path):
-    """Yield the blocks as code objects whose line numbers are those of the file."""
+    """Yield the blocks as code objects whose line numbers are those of the file, and what they are said to print."""
     text = path.read_text(encoding="utf-8")
     for found in BLOCK.finditer(text):
         before = text.count("\n", 0, found.start(1))
-        yield compile("\n" * before + found.group(1), str(path), "exec")
+        yield compile("\n" * before + found.group(1), str(path), "exec"), found.group(2) or ""
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
-def test_the_examples_run(path):
+def test_the_examples_run_and_print_what_is_said(path, capsys):
     namespace = {"__name__": path.stem}
-    for block in python_blocks(path):
+    for block, said in python_blocks(path):
         exec(block, namespace)
+        printed = capsys.readouterr().out
+        assert ROUNDING.sub("tiny", printed).split() == ROUNDING.sub("tiny", said).split()
+
+
+def test_the_gallery_has_every_plot_and_its_pictures():
+    page = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    pictures = [ROOT / "docs" / name for name in PICTURE.findall(page)]
+    assert set(pictures) == set((ROOT / "docs" / "gallery").iterdir())
+    assert sum(picture.stat().st_size for picture in pictures) < 1.5e6
+    for name in set(hoeffding.plots.__all__) - {"aligned"}:
+        assert f"plots.{name}(" in page
 
 
 @pytest.mark.parametrize("name", ["README.md", "measures.md"])

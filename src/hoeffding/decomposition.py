@@ -31,6 +31,7 @@ FloatArray = npt.NDArray[np.float64]
 
 SHOWN_COMPONENTS = 10
 ROUNDING = 16 * np.finfo(float).eps
+VISIBLE = 1e-12  # shares of the variance below are rounding
 CHEAP_FEATURES = 14  # up to this many features a repr may compute variances: some milliseconds
 
 
@@ -477,8 +478,8 @@ class Decomposition:
         ]
         cheap = self.fitted_variance is not None or self.n_features <= CHEAP_FEATURES
         if cheap and not self.output_shape and self.order > 0:
-            shares = enumerate(self.share_by_order(), start=1)
-            words = ", ".join(f"order {k}: {100 * share:.3g} %" for k, share in shares)
+            shares = np.where(np.abs(self.share_by_order()) > VISIBLE, self.share_by_order(), 0.0).tolist()
+            words = ", ".join(f"order {k}: {100 * share:.3g} %" for k, share in enumerate(shares, start=1))
             facts.append(("variance", words if self.variance().of_f > 0 else "none, the function is constant"))
         return facts
 

@@ -231,8 +231,8 @@ def write_beside(ax: Axes, ends: FloatArray, texts: Sequence[str], to_right: npt
 
 def legend(ax: Axes, handles: Sequence[Any], labels: Sequence[str], **where: Any) -> None:
     """A legend whose labels are taken literally, by default on the right of the axes, where it hides nothing."""
-    where = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "frameon": False} | where
-    box = ax.legend(list(handles), list(labels), **where)
+    beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+    box = ax.legend(list(handles), list(labels), frameon=False, **(where if "loc" in where else beside | where))
     for text in box.get_texts():
         text.set_parse_math(False)
 

@@ -27,7 +27,7 @@ MOST_FUNCTIONS = 4096  # rows of a Gram matrix that is drawn: more than pixels
 LARGEST_VERTEX = 2200.0  # square points of a vertex that has all the mass
 COLOR_TICKS = [-1, -0.5, -0.1, 0, 0.1, 0.5, 1]
 LEAST_ANGLE = 0.35  # radians that leave room for a letter
-LEAST_NAMED = 0.005  # probability of a vertex that gets its name
+LEAST_NAMED = 0.02  # probability of a vertex that gets its name
 # Where the axes of the cube go on paper, one row for each coordinate of space: to the right, upwards, and back.
 PROJECTION = {2: np.array([[1.0, 0.0], [0.0, 1.0]]), 3: np.array([[1.0, 0.0], [0.0, 1.0], [0.46, 0.32]])}
 
@@ -154,7 +154,7 @@ def _mark_orders(ax: Axes, starts: npt.NDArray[np.int64]) -> None:
 def cube(measures: Measures, *, ax: Any = None) -> Any:
     """The Boolean cube of two or three bits, deformed by their dependence.
 
-    The area of a vertex is its probability; those below half a percent have no name. The edges of the cube are vectors
+    The area of a vertex is its probability; those below two percent have no name. The edges of the cube are vectors
     whose angles are those of the bits: ``arccos`` of their correlation. Independent bits give a straight cube; bits
     that agree more and more fold it up along its diagonal.
 

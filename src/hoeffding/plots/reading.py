@@ -22,7 +22,7 @@ FloatArray = npt.NDArray[np.float64]
 
 EXACT = 1e-9  # 1 - R2 below which nothing is missing from the components
 REMAINDER = "remainder"
-LONGEST_VALUE = 16  # characters
+LONGEST_SET, LEAST_NAME, LONGEST_VALUE = 60, 8, 16  # characters: of a set, of a name in it, of a value
 QUESTION = "=<>≤≥?"  # signs of a name that asks for yes or no, such as "age > 30"
 
 
@@ -121,12 +121,17 @@ def subset_labels(result: Decomposition, subsets: Sequence[tuple[int, ...]]) -> 
 
 def _joined(subsets: Sequence[tuple[int, ...]], names: list[str], endings: list[str]) -> list[str]:
     """One label for each set: the short names of its members, each with its ending."""
-    used = sorted({i for s in subsets for i in s})
-    members = max((len(s) for s in subsets), default=1)
-    ending = max((len(endings[i]) for i in used), default=0)
-    room = max((canvas.LONGEST_LABEL - 3 * (members - 1)) // max(members, 1) - ending, 10)
-    short = dict(zip(used, canvas.labels_of([names[i] for i in used], room), strict=True))
-    return [" × ".join(short[i] + endings[i] for i in s) for s in subsets]
+    labels = [""] * len(subsets)
+    for size in {len(s) for s in subsets}:
+        here = [j for j, s in enumerate(subsets) if len(s) == size]
+        used = sorted({i for j in here for i in subsets[j]})
+        ending = max((len(endings[i]) for i in used), default=0)
+        longest = canvas.LONGEST_LABEL if size == 1 else LONGEST_SET
+        room = max((longest - 3 * (size - 1)) // max(size, 1) - ending, LEAST_NAME)
+        short = dict(zip(used, canvas.labels_of([names[i] for i in used], room), strict=True))
+        for j in here:
+            labels[j] = " × ".join(short[i] + endings[i] for i in subsets[j])
+    return labels
 
 
 def as_values(name: str, given: Any, shapes: tuple[Any, ...]) -> FloatArray:

@@ -158,7 +158,7 @@ def variance_by_order(result: Decomposition, *, output: int | str | None = None,
         bars.append(ax.bar(at, part, width=0.92 * width, color=color))
         ax.bar_label(bars[-1], [canvas.percent(p) for p in part], padding=3, fontsize="small")
     if split:
-        canvas.legend(ax, bars, list(series), frameon=False)
+        canvas.legend(ax, bars, list(series))
     ax.axhline(0, color=canvas.foreground(), linewidth=0.8)
     canvas.tick_labels(ax.xaxis, range(1, len(ticks) + 1), ticks)
     ax.set_xlabel("order: number of features of a component")
@@ -209,7 +209,7 @@ def spectrum(result: Decomposition, *, output: int | str | None = None, ax: Axes
         points.append(ax.scatter(rank[here], share[shown][here], s=22, color=color, zorder=2))
     _size_scales(ax, share[shown])
     _name_largest(ax, result, shown[:NAMED])
-    canvas.legend(ax, points, [f"order {k}" for k in orders], frameon=False, loc="lower left")
+    canvas.legend(ax, points, [f"order {k}" for k in orders], loc="lower left")
     ax.set_xlabel("rank of the component")
     ax.set_ylabel(f"share of the variance of {reading.output_label(result, chosen)}", parse_math=False)
     canvas.open_frame(ax, "top", "right")
