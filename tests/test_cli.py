@@ -5,13 +5,13 @@ import re
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from hoeffding import _kernels, cli
-from hoeffding.cli import demo, info
+from hoeffding.cli import info
 
 HIDE = "import sys; sys.modules[{package!r}] = None; from hoeffding.cli import main; sys.exit(main())"
 
@@ -32,40 +32,8 @@ def run_in_a_process(code, **environment):
     )
 
 
-def test_the_demo_fits_80_columns_and_is_plain_text_when_piped():
-    done = run_in_a_process("from hoeffding.cli import main; main()", COLUMNS="80")
-    assert done.returncode == 2, "without a command, the help is shown"
-    done = run_in_a_process("import sys; sys.argv[1:] = ['demo']; from hoeffding.cli import main; main()", COLUMNS="80")
-    assert done.returncode == 0, done.stderr
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    assert "\x1b" not in done.stdout
-    assert "…" not in done.stdout, "a column was cut"
-
-
-def test_the_demo_prints_the_coefficients_of_both_measures():
-    output = run("demo").output
-    dependent, uniform = demo.demo_results()
-    for name in ("rain", "traffic × roadworks"):
-        subset = name.split(" × ")
-        row = next(line for line in output.splitlines() if re.match(rf"\s*{name} +-?\d", line))
-        assert f"{dependent.coefficient(subset):.3f}" in row
-        assert f"{uniform.coefficient(subset):.3f}" in row
-
-
-def test_the_shares_that_the_demo_prints_sum_to_one():
-    shares = [float(s) for s in re.findall(r"(-?[\d.]+) %\s*$", run("demo").output, re.MULTILINE)]
-    assert len(shares) == 5
-    assert sum(shares) == pytest.approx(100, abs=5 * 0.05 + 1e-9)  # each is rounded to 0.1
-
-
-def test_what_the_demo_says_about_umbrellas_is_true():
-    dependent, _ = demo.demo_results()
-    with_umbrellas = [j for j, s in enumerate(dependent.subsets) if 3 in s]
-    assert np.abs(dependent.coefficients[with_umbrellas]).max() < 1e-14
-    assert not demo._used(dependent)[with_umbrellas].any()
-    x = dependent.measure.sample(100_000, rng=0)
-    assert demo._correlation(dependent.measure, 0, 3) == pytest.approx(np.corrcoef(x[:, 0], x[:, 3])[0, 1], abs=0.02)
-    assert "correlation 0.71" in run("demo").output
+def test_without_a_command_the_help_is_shown():
+    assert run_in_a_process("from hoeffding.cli import main; main()").returncode == 2
 
 
 def test_info_says_what_runs_here():
@@ -93,7 +61,7 @@ def test_version():
     assert run("--version").output == f"hoeffding {version('hoeffding')}\n"
 
 
-@pytest.mark.parametrize("command", [[], ["demo"], ["info"]])
+@pytest.mark.parametrize("command", [[], ["demo"], ["explain"], ["bench"], ["reproduce"], ["info"]])
 def test_help_has_an_example(command):
     done = run(*command, "--help")
     assert done.exit_code == 0
@@ -118,23 +86,16 @@ def test_without_the_extra_one_line_says_what_to_install(package):
 
 def test_an_interrupt_exits_with_130_and_no_traceback():
     code = (
-        "import sys; sys.argv[1:] = ['demo']\n"
+        "import sys; sys.argv[1:] = ['info']\n"
         "from hoeffding import cli\n"
-        "from hoeffding.cli import demo\n"
+        "from hoeffding.cli import info\n"
         "def interrupt(): raise KeyboardInterrupt\n"
-        "demo.demo_results = interrupt\n"
+        "info.info_facts = interrupt\n"
         "sys.exit(cli.main())"
     )
     done = run_in_a_process(code)
     assert done.returncode == 130
     assert "Traceback" not in done.stderr
-
-
-def test_a_terminal_that_cannot_show_a_sign_is_no_error():
-    code = "import sys; sys.argv[1:] = ['demo']; from hoeffding.cli import main; main()"
-    done = run_in_a_process(code, PYTHONIOENCODING="ascii")
-    assert done.returncode == 0, done.stderr
-    assert "rain ? traffic" in done.stdout
 
 
 def test_an_unknown_instruction_set_is_one_line_and_no_traceback():
@@ -150,9 +111,9 @@ def test_an_unknown_instruction_set_is_one_line_and_no_traceback():
 BREAK = """
 import sys
 from hoeffding import cli
-from hoeffding.cli import demo
+from hoeffding.cli import info
 def fail(): raise {error}
-demo.demo_results = fail
+info.info_facts = fail
 sys.argv[0] = 'hoeffding'
 sys.exit(cli.main())
 """
@@ -167,10 +128,22 @@ sys.exit(cli.main())
     ],
 )
 def test_exit_codes_tell_mistakes_from_errors_of_ours(error, code, words):
-    command = [sys.executable, "-c", BREAK.format(error=error), "demo"]
+    command = [sys.executable, "-c", BREAK.format(error=error), "info"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == code
     assert words.lower() in done.stderr.lower()
     assert "Traceback" not in done.stderr
     shown = subprocess.run([*command, "--debug"], capture_output=True, text=True, check=False, timeout=60)
     assert shown.returncode == 1 and "Traceback" in shown.stderr
+
+
+def test_the_page_on_commands_has_every_command_and_every_option_of_explain():
+    import typer
+
+    page = (Path(__file__).parents[1] / "docs" / "commands.md").read_text(encoding="utf-8")
+    group = typer.main.get_command(cli._build_app())
+    assert set(re.findall(r"^\| `hoeffding (\w+)` \|", page, re.MULTILINE)) == set(group.commands)
+    table = page.split("| option | meaning |")[1].split("\n\n")[0]
+    shown = {option for row in table.splitlines() for option in re.findall(r"`(-[-\w]*)", row.partition(" | ")[0])}
+    options = {parameter.opts[-1] for parameter in group.commands["explain"].params if parameter.name != "table"}
+    assert shown == options - {"--help"}

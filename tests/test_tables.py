@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hoeffding import Encoding, datasets, decompose
+from hoeffding import Encoding, TableEncoder, datasets, decompose
 from hoeffding.binarize import quantile_thresholds, short_number
 from hoeffding.bits import BitMatrix, pack_columns
 from hoeffding.coding import Bit, Cell, number_text
@@ -949,3 +949,21 @@ def test_a_bit_is_a_plain_value():
     assert hash(encoding) == hash(Encoding.fit(in_polars(FITTED)))
     with pytest.raises(AttributeError):
         encoding.bits = ()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_pipeline_with_an_encoder_is_decomposed_under_the_names_of_the_table(library):
+    from sklearn.ensemble import RandomForestRegressor
+    from sklearn.pipeline import make_pipeline
+
+    library = pytest.importorskip(library).DataFrame
+    rng = np.random.default_rng(0)
+    table = {"town": rng.choice(["Lyon", "Metz", "Nice"], 300), "age": rng.integers(18, 90, 300)}
+    frame = library(table)
+    y = (table["town"] == "Nice") * (table["age"] > 50) + 0.1 * (table["age"] > 30)
+    model = make_pipeline(TableEncoder(bins=6), RandomForestRegressor(5, max_depth=4, random_state=0)).fit(frame, y)
+    result = decompose(model, frame)
+    assert result.engine == "sparse" and result.players == ("town", "age")
+    assert result.encoding == model[0].encoding_ and result.feature_names[0] == "town=Lyon"
+    new = library({"age": [20, 60, 33], "town": ["Nice", "Nice", "Lyon"]})
+    assert np.abs(result.predict(new) - model.predict(new[["town", "age"]])).max() < 1e-12

@@ -74,6 +74,7 @@ def read_trees(model: Any, X: Any, output: str | None, max_sets: int, threads: i
 
     Raises :class:`~hoeffding.engines.parities.ClosureTooLargeError` if the paths have more than ``max_sets`` subsets.
     """
+    own = _encoding_before(model)
     model, X, given_names = _through_pipeline(model, X)
     ensemble = read_model(model, X, output)
     rows = read_rows(ensemble, X)
@@ -82,8 +83,9 @@ def read_trees(model: Any, X: Any, output: str | None, max_sets: int, threads: i
     if bits is not None:  # the columns are the bits, whether the trees use them or not
         everywhere = np.ones(ensemble.n_features, np.bool_)
         splits, on_bits = split_bits(ensemble, everywhere, ~everywhere)
-        leaves, encoding = list_leaves(on_bits), None
+        leaves, encoding = list_leaves(on_bits), own
         leaves = replace(leaves, path_bits=splits.column[leaves.path_bits])
+        names = names if own is None else own.feature_names
         what, checked = "trees on bits", evenly(len(rows), CHECKED)
     else:
         _refuse_missing_numbers(ensemble, rows, names)
@@ -151,6 +153,13 @@ def _through_pipeline(model: Any, X: Any) -> tuple[Any, Any, tuple[str, ...] | N
             X = _numbers(before.transform(X))
             names = column_names(X) or _names_out(before)
     return last, X, names
+
+
+def _encoding_before(model: Any) -> Encoding | None:
+    """The encoding of a ``TableEncoder``, if it is all that stands before the last step of a pipeline."""
+    steps = [step for _, step in model.steps] if last_step(model) is not model else []
+    encoding = getattr(steps[0], "encoding_", None) if len(steps) == 2 else None
+    return encoding if isinstance(encoding, Encoding) and last_step(steps[1]) is steps[1] else None
 
 
 def _numbers(X: Any) -> Any:

@@ -1,116 +1,68 @@
-"""``hoeffding demo``: the decomposition of a function of four dependent bits."""
+"""``hoeffding demo``: from real data that come with the package to a forest, its exact decomposition, and a report."""
 
 # Annotations are evaluated here (no postponed annotations): typer reads them as objects.
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import time
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
+import typer
 
+from hoeffding.cli.explain import check_writable
+from hoeffding.cli.summary import clean, print_summary
 from hoeffding.decomposition import Decomposition
-from hoeffding.engines.cube import transform
-from hoeffding.measure import Ising, Measure
+from hoeffding.explain import decompose
+from hoeffding.machine import readable_bytes
+from hoeffding.progress import reporting, say
 
-if TYPE_CHECKING:
-    from rich.table import Table
+REPORT = Path("hoeffding-demo.md")
+TREES, DEPTH = 100, 5
+HELD_OUT = 4  # every so many rows
 
 
-def demo() -> None:
-    """Decompose the delay of a bus, under dependent and under independent bits."""
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="The report: .html, .md or .json.")] = REPORT,
+) -> None:
+    """Train a random forest on 5644 mushrooms, decompose it exactly, print what it is made of, and write a report."""
     from rich.console import Console
-    from rich.table import Table
 
-    console = Console(highlight=False)
-    dependent, uniform = demo_results()
-    console.print("The delay of a bus, in minutes, as a function of four bits:\n")
-    console.print("  delay = 3 rain + 5 traffic + 4 rain traffic + 6 traffic roadworks\n")
-    console.print(
-        "The bits depend on each other: rain and roadworks bring traffic, roadworks avoid rain, umbrellas follow it. "
-        "The delay is decomposed under this joint distribution (an Ising measure) and, in the column "
-        '"uniform", under independent fair bits (the Walsh-Hadamard transform).\n'
-    )
-    console.print(_demo_table(dependent, uniform))
-    words = Table.grid(padding=(0, 1))
-    for line in _demo_words(dependent, uniform):
-        words.add_row("-", line)
-    console.print(words)
+    from hoeffding import report
+
+    check_writable(output)
+    with reporting():
+        result, details = demo_result()
+        say("Gathering the facts")
+        facts = report.facts(result, title="What tells poisonous mushrooms from edible ones", details=details)
+        say(f"Writing {output}")
+        report.write(facts, output)
+    console = Console(highlight=False, markup=False)
+    print_summary(console, facts)
+    console.print(f"\nWritten: {clean(str(output))} ({readable_bytes(output.stat().st_size)}); open it in a browser.")
 
 
-def demo_results() -> tuple[Decomposition, Decomposition]:
-    """Return the decompositions that the demo shows: under an Ising measure, and under the uniform one."""
-    names = ("rain", "traffic", "roadworks", "umbrellas")
-    couplings = np.zeros((4, 4))
-    for i, j, strength in ((0, 1, 0.5), (1, 2, 0.4), (0, 2, -0.3), (0, 3, 0.9)):
-        couplings[i, j] = couplings[j, i] = strength
-    rain, traffic, roadworks, _ = np.indices((2, 2, 2, 2))
-    delay = 3 * rain + 5 * traffic + 4 * rain * traffic + 6 * traffic * roadworks
-    measure = Ising(fields=[-0.3, 0.1, -0.4, 0.0], couplings=couplings)
-    return transform(delay, measure, feature_names=names), transform(delay, feature_names=names)
+def demo_result() -> tuple[Decomposition, dict[str, str]]:
+    """The decomposition that the demo shows, and what to say about it."""
+    from sklearn.ensemble import RandomForestClassifier
 
+    from hoeffding.datasets import load_demo
 
-def _demo_table(dependent: Decomposition, uniform: Decomposition) -> "Table":
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    table.add_column("subset", no_wrap=True)
-    for title in ("coefficient", "uniform", "structural", "correlative", "share"):
-        table.add_column(title, justify="right", no_wrap=True)
-    v = dependent.variance()
-    for j in np.flatnonzero(_used(dependent)).tolist():
-        parts = (v.structural[j], v.correlative[j], v.total[j])
-        shares = ("",) * 3 if j == 0 else tuple(f"{_tidy(100 * part / v.of_f):.1f} %" for part in parts)
-        table.add_row(
-            _label(dependent, j), f"{dependent.coefficients[j]:.3f}", f"{_tidy(uniform.coefficients[j]):.3f}", *shares
-        )
-    return table
-
-
-def _demo_words(dependent: Decomposition, uniform: Decomposition) -> Iterator[str]:
-    v = dependent.variance()
-    unused = int((~_used(dependent)).sum())
-    together = _correlation(dependent.measure, 0, 3)
-    by_order = [", ".join(f"order {k}: {100 * s:.1f} %" for k, s in _orders(r)) for r in (dependent, uniform)]
-    yield (
-        f"The components add up to the delay: R2 = {dependent.fidelity:.6g}, largest remainder "
-        f"{dependent.remainder:.0e}. The decomposition is {'unique' if dependent.unique else 'not unique'}: "
-        f"{len(dependent.family)} subsets for {dependent.measure.n_points} points."
-    )
-    yield f"Share of the variance by {by_order[0]} (independent bits: {by_order[1]})."
-    yield (
-        f"A share has two parts: structural, what a component does alone ({_percent(v.structural, v.of_f)} in all), "
-        f"and correlative, what it gains or loses by varying with the others ({_percent(v.correlative, v.of_f)}; "
-        "zero for independent bits)."
-    )
-    yield (
-        f"Left out: {unused} subsets with the coefficient zero. All subsets with umbrellas are among them: the delay "
-        f"does not use umbrellas, although they go with rain (correlation {together:.2f})."
-    )
-
-
-def _used(result: Decomposition) -> npt.NDArray[np.bool_]:
-    size = np.abs(result.coefficients)
-    return np.asarray(size > 1e-12 * size.max())
-
-
-def _label(result: Decomposition, j: int) -> str:
-    return " × ".join(result.feature_names[i] for i in result.subsets[j]) or "(mean)"
-
-
-def _correlation(measure: Measure, i: int, j: int) -> float:
-    p = measure.marginal([i, j])
-    p_i, p_j = p[1].sum(), p[:, 1].sum()
-    return float((p[1, 1] - p_i * p_j) / np.sqrt(p_i * (1 - p_i) * p_j * (1 - p_j)))
-
-
-def _orders(result: Decomposition) -> list[tuple[int, float]]:
-    return [(k, s) for k, s in enumerate(result.share_by_order().tolist(), start=1) if s > 1e-12]
-
-
-def _percent(part: npt.NDArray[np.float64], whole: npt.NDArray[np.float64]) -> str:
-    return f"{100 * part.sum() / whole:.0f} %"
-
-
-def _tidy(x: float) -> float:
-    return x if abs(x) > 1e-12 else 0.0
+    say("Growing a forest")
+    data = load_demo()
+    held: Any = np.arange(len(data.y)) % HELD_OUT == 0
+    forest = RandomForestClassifier(TREES, max_depth=DEPTH, random_state=0, n_jobs=-1)
+    labels = np.array(data.classes)[data.y.astype(int)]
+    forest.fit(data.X[~held], labels[~held])
+    accuracy = forest.score(data.X[held], labels[held])
+    say("Decomposing it")
+    start = time.perf_counter()
+    result = decompose(forest, data.X, feature_names=data.feature_names, groups=dict(data.groups))
+    seconds = time.perf_counter() - start
+    details = {
+        "data": f"{data.description} {data.licence}",
+        "model": f"random forest of {TREES} trees of depth {DEPTH}, trained on {int((~held).sum())} rows",
+        "held out": f"accuracy {accuracy:.4f} ({int(held.sum())} rows)",
+        "explained": f"the probability that a mushroom is {data.classes[1]}",
+        "time": f"{seconds:.2f} s for all components",
+    }
+    return result, details
