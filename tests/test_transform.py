@@ -161,6 +161,31 @@ def test_features_that_f_does_not_use_are_in_no_component(seed, d, data):
     assert scaled_difference(p, subsets, result.coefficients[outside], zero, f) <= 1e-14
 
 
+@given(seeds, st.integers(2, 6))
+def test_so_it_is_on_every_support_that_leaves_no_choice(seed, d):
+    """On all points below some, in any coding of the bits, the decomposition is unique."""
+    rng = np.random.default_rng(seed)
+    tops = rng.integers(0, 2**d, rng.integers(1, 4))
+    below = np.any([(np.arange(2**d) & ~top) == 0 for top in tops], axis=0).reshape((2,) * d)
+    recoded = tuple(np.flatnonzero(rng.random(d) < 0.5).tolist())
+    p = np.flip(below * rng.uniform(0.1, 1.0, below.shape), recoded)
+    p /= p.sum()
+    used = set(np.flatnonzero(rng.random(d) < 0.6).tolist())
+    f = rng.normal(size=(2,) * d)
+    for i in set(range(d)) - used:
+        f = np.broadcast_to(np.take(f, [0], axis=i), f.shape)
+    result = hoeffding.transform(f, p)
+    outside = np.array([not set(s) <= used for s in result.subsets])
+    assert result.unique
+    assert np.abs(result.coefficients[outside]).max(initial=0.0) <= 1e-12 * np.abs(f).max()
+
+
+def test_a_feature_that_f_does_not_use_may_get_a_share_where_there_is_a_choice():
+    result = hoeffding.transform([[0.0, 0.0], [1.0, 1.0]], [[0.5, 0.0], [0.0, 0.5]])  # f = x0, and x1 is x0
+    assert not result.unique
+    np.testing.assert_allclose(result.coefficients, [0.5, -0.25, -0.25], atol=1e-15)
+
+
 @given(seeds, dims, st.sampled_from(KINDS), st.data())
 def test_recoding_bits_changes_no_component(seed, d, kind, data):
     p, f, _ = draw(seed, d, kind)

@@ -274,7 +274,7 @@ class _Reader:
     def fields(self) -> dict[str, Any]:
         meta, family = self.meta, self._family()
         coefficients = self._floats("coefficients")
-        if coefficients.ndim == 0 or len(coefficients) != len(family):
+        if coefficients.ndim not in (1, 2) or len(coefficients) != len(family):
             raise ValueError(f"coefficients of shape {coefficients.shape} for {len(family)} sets")
         names = as_feature_names(meta["feature_names"], self.d)
         encoding = None if meta["encoding"] is None else Encoding.from_dict(meta["encoding"])

@@ -25,7 +25,7 @@ from hoeffding.subsets import SubsetFamily
 FloatArray = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Variance:
     r"""The variance of f, shared out between its components: :math:`\mathrm{Var} f = \sum_S \mathrm{Cov}(f_S, f)`.
 
