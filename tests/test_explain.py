@@ -50,6 +50,24 @@ def test_a_forest_on_a_full_cube_is_its_transform(seed, d, depth):
     np.testing.assert_allclose(here, there, rtol=0, atol=1e-10)
 
 
+@pytest.mark.parametrize("d", [8, 10, 12])
+def test_a_forest_on_a_cube_under_a_dependent_measure_is_its_transform(d):
+    rng = np.random.default_rng(d)
+    cube = np.indices((2,) * d).reshape(d, -1).T
+    pmf = rng.dirichlet(np.ones(2**d)) + 1e-6
+    model = RandomForestClassifier(10, max_depth=5, random_state=0).fit(cube, cube @ rng.normal(size=d) > rng.normal())
+    result = decompose(model, cube, sample_weight=pmf)
+    f = model.predict_proba(cube)[:, 1].reshape((2,) * d)
+    wanted = hoeffding.transform(f, Empirical(cube, pmf))
+    assert result.unique
+    assert result.order <= 5 < wanted.order
+    here, there = matched(result, wanted)
+    np.testing.assert_allclose(here, there, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(result.shapley(cube[:40]), wanted.shapley(cube[:40]), rtol=0, atol=1e-9)
+    other = hoeffding.transform(f, Empirical(cube, pmf[::-1].copy()))
+    assert np.abs(here - matched(other, wanted)[0]).max() > 1e-4, "another measure has other components"
+
+
 def test_the_components_of_trees_add_up_on_real_rows_and_are_hierarchically_orthogonal():
     X, y = bit_problem()
     model = RandomForestClassifier(20, max_depth=4, random_state=0).fit(X, y > 0.5)

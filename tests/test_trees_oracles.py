@@ -1,6 +1,7 @@
 """Other libraries' answers to the same questions about the same trees."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hoeffding import decompose
@@ -72,4 +73,14 @@ def test_shapley_values_on_the_full_cube_are_those_of_path_dependent_treeshap():
     X = full_cube()
     model = boosted(X, depth=5)
     theirs = shap.TreeExplainer(model).shap_values(X)
+    np.testing.assert_allclose(decompose(model, X).shapley(X), theirs, atol=1e-5 * model.predict(X).std())
+
+
+def test_shapley_values_on_the_full_cube_are_those_of_woodelf():
+    woodelf = pytest.importorskip("woodelf")
+    pytest.importorskip("treelite")
+    X = full_cube()
+    model = boosted(X, depth=4)
+    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])])
+    theirs = woodelf.WoodelfExplainer(model).shap_values(frame, verbose=False)
     np.testing.assert_allclose(decompose(model, X).shapley(X), theirs, atol=1e-5 * model.predict(X).std())
