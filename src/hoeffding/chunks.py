@@ -16,6 +16,7 @@ Where chunks begin depends on the source and ``chunk_rows`` only, so a pass that
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
@@ -190,7 +191,7 @@ class Stream:
 
     def open(self) -> Source:
         """The source, opened for reading."""
-        return open_source(self.source)
+        return opened(self.source)
 
     def chunks(
         self, skip: int = 0, source: Source | None = None, features: tuple[str, ...] | None = None
@@ -227,7 +228,7 @@ def is_stream(X: Any) -> bool:
     return hasattr(X, "__next__") or (callable(X) and not hasattr(X, "shape"))
 
 
-def open_source(source: Any) -> Source:
+def opened(source: Any) -> Source:
     """What reads a source."""
     if isinstance(source, str | PathLike):
         return _of_path(Path(fspath(source)))
@@ -268,8 +269,8 @@ class _Dataset:
 
     def fingerprint(self) -> str:
         files = [Path(name) for name in getattr(self.dataset, "files", [])]
-        stats = [(str(f), f.stat().st_size, f.stat().st_mtime_ns) for f in files if f.exists()]
-        return f"{self.dataset.schema.to_string(show_schema_metadata=False)} {stats}"
+        marks = [(str(file), _mark(file)) for file in files if file.exists()]
+        return f"{self.dataset.schema.to_string(show_schema_metadata=False)} {marks}"
 
     def tables(self, skip: int, chunk_rows: int, needed: Sequence[str] | None) -> Iterator[Any]:
         absent = [name for name in needed or () if name not in self.dataset.schema.names]
@@ -283,23 +284,34 @@ class _Dataset:
 
     def _batches(self, needed: Sequence[str] | None) -> Iterator[Any]:
         import pyarrow as pa
+
+        rows = 0
+        try:
+            for batch in self._scan(needed, READ_AHEAD):
+                rows += batch.num_rows
+                yield batch
+        except (OSError, pa.ArrowException):  # it may be of a batch far ahead: what comes before is read one by one
+            to_skip = rows
+        else:
+            return
+        try:
+            for batch in self._scan(needed, 0):
+                skipped = min(to_skip, batch.num_rows)
+                to_skip -= skipped
+                if skipped < batch.num_rows:
+                    rows += batch.num_rows - skipped
+                    yield batch.slice(skipped)
+        except (OSError, pa.ArrowException) as error:
+            files = ", ".join(getattr(self.dataset, "files", [])[:3]) or "the dataset"
+            raise OSError(f"{files}: cannot be read after row {rows}: {error}") from error
+
+    def _scan(self, needed: Sequence[str] | None, ahead: int) -> Iterator[Any]:
         import pyarrow.dataset as ds
 
-        options: dict[str, Any] = {"batch_readahead": READ_AHEAD, "fragment_readahead": 1}
+        options: dict[str, Any] = {"batch_readahead": ahead, "fragment_readahead": 1}
         if str(getattr(getattr(self.dataset, "format", None), "default_extname", "")) == "parquet":
             options["fragment_scan_options"] = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
-        rows = 0
-        batches = self.dataset.to_batches(columns=needed, batch_size=BATCH_ROWS, **options)
-        while True:
-            try:
-                batch = next(batches)
-            except StopIteration:
-                return
-            except (OSError, pa.ArrowException) as error:
-                files = ", ".join(getattr(self.dataset, "files", [])[:3]) or "the dataset"
-                raise OSError(f"{files}: cannot be read after row {rows}: {error}") from error
-            rows += batch.num_rows
-            yield batch
+        return iter(self.dataset.to_batches(columns=needed, batch_size=BATCH_ROWS, **options))
 
     def as_given(self, X: Any) -> Any:
         return X.to_pandas()
@@ -326,6 +338,17 @@ class _Lazy:
         import polars as pl
 
         return pl.from_arrow(X)
+
+
+def _mark(file: Path) -> str:
+    """What tells a file from others: of Parquet its footer, which a repaired copy has too; else its size and time."""
+    with file.open("rb") as f:
+        f.seek(max(file.stat().st_size - 8, 0))
+        end = f.read(8)
+        if end[4:] == b"PAR1":
+            f.seek(max(file.stat().st_size - 8 - int.from_bytes(end[:4], "little"), 0))
+            return hashlib.sha256(f.read()).hexdigest()
+    return f"{file.stat().st_size} {file.stat().st_mtime_ns}"
 
 
 def _cut(batches: Iterable[Any], skip: int, chunk_rows: int) -> Iterator[Any]:

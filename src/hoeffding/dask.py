@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
-from hoeffding.chunks import Columns, as_chunk, features_of
+from hoeffding.chunks import Chunk, Columns, as_chunk, features_of
 from hoeffding.lazy import is_dask, parts_of
 from hoeffding.streaming import Reduced, Report, S, Step
 
@@ -78,7 +78,17 @@ class DaskRows:
         report = replace(found.report, seconds=found.report.seconds | {"all": perf_counter() - start})
         return Reduced(found.state, found.features, report)
 
-    def give_up(self, step: Step[Any], error: Exception) -> None:
+    def first(self) -> Chunk:
+        """The first partition that has rows, brought here."""
+        import dask
+
+        for number, part in enumerate(self.parts):
+            chunk = as_chunk(dask.compute(part)[0], self.columns, self.features, number)
+            if chunk.n_rows:
+                return chunk
+        raise ValueError("X: has no rows")
+
+    def give_up(self, name: str, error: Exception) -> None:
         """Partitions can be read again."""
 
     def done(self) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -30,12 +31,13 @@ from hoeffding.engines.parities import MAX_SETS, ClosureTooLargeError
 from hoeffding.engines.trees import is_tree_model
 from hoeffding.engines.trees.ensemble import NotASumOfTreesError
 from hoeffding.engines.trees.polynomial import Polynomial
+from hoeffding.in_chunks import DEFAULT_ORDER, SMALL_CUBE, InChunks, Points, mild_penalty, of_exact
 from hoeffding.machine import n_threads
 from hoeffding.measure import Empirical
 from hoeffding.moments import Counted
 from hoeffding.names import Groups, as_feature_names, as_groups
 from hoeffding.progress import reporting
-from hoeffding.sensitivity import Variance
+from hoeffding.steps import Sums, is_chunked, split_frame
 from hoeffding.tables import Encoding
 from hoeffding.tree_bits import SumOfTables, column_names, read_answers, read_polynomial, read_trees
 
@@ -48,9 +50,6 @@ Engine = Literal["auto", "cube", "sparse", "regression"]
 ENGINES = ("auto", "cube", "sparse", "regression")
 ALLOWED = "one of 'auto', 'cube', 'sparse', 'regression', or a HoeffdingRegressor"
 MOMENT = 3e9  # operations of the cube engine: some seconds
-SMALL_CUBE = 16  # features
-DEFAULT_ORDER = 2  # of the regression engine
-MILD = 5e-5
 
 
 def decompose(  # noqa: PLR0913  # one argument for each choice
@@ -76,33 +75,23 @@ def decompose(  # noqa: PLR0913  # one argument for each choice
     model : fitted model, callable, array, or Polynomial
         A sum of trees (scikit-learn, XGBoost, LightGBM, CatBoost; also as the last step of a ``Pipeline``); any other
         estimator with ``predict``; a function that takes ``X`` and returns its values; these values themselves, shape
-        (n,) or (n, m); or a :class:`Polynomial` of bits.
-    X : array, data frame, sparse matrix, shape (n, d)
-        The rows whose distribution is meant; repeated rows weigh more. Columns that are not bits are encoded, see
-        ``encoding``; those of a sum of trees become one bit for each different split.
-    order : int, optional
-        The largest number of features in a component. By default all orders where the engine is exact, else 2.
-        Of an exact engine these are the components of the complete decomposition.
-    engine : "auto", "sparse", "cube", "regression", or a HoeffdingRegressor
-        A ``HoeffdingRegressor`` is the regression engine with settings of yours (it is not changed).
-    output : "prediction", "probability" or "margin", optional
-        Of an estimator. By default what its trees add up to (log-odds for boosted classifiers), or the probabilities of
-        any other classifier, or else its prediction.
-    feature_names : sequence of str, optional
-        By default the names of the columns, or ``x0``, ``x1``, ...
-    groups : {name: features}, optional
-        Features that belong together, by name or index. By default the bits of one encoded column.
-    sample_weight : array, shape (n,), optional
-    distinct : bool
-        Give every distinct row of bits the same weight.
-    encoding : Encoding, optional
-        How columns become bits. By default bits are taken as they are, and other tables by ``Encoding.fit(X)``.
-    tol : float
-        Of the sparse engine: leave out components of less than this share of the variance.
-    max_sets : int
-        Of the sparse engine: how many sets the closure of the paths may have. A set of six features takes about 1 KB.
-    n_jobs : int
-        Threads; -1 means all cores.
+        (n,) or (n, m), or the name of the column of ``X`` that holds them; or a :class:`Polynomial` of bits.
+    X : array, data frame, sparse matrix, shape (n, d), or what is read in chunks
+        Chunks come from a path or another source of a :class:`hoeffding.Stream`, or a Dask collection. The rows whose
+        distribution is meant; repeated rows weigh more. Columns that are not bits are encoded, see ``encoding``;
+        those of a sum of trees become one bit for each different split. order : int, optional The largest number of
+        features in a component. By default all orders where the engine is exact, else 2. Of an exact engine these are
+        the components of the complete decomposition. engine : "auto", "sparse", "cube", "regression", or a
+        HoeffdingRegressor A ``HoeffdingRegressor`` is the regression engine with settings of yours (it is not
+        changed). output : "prediction", "probability" or "margin", optional Of an estimator. By default what its
+        trees add up to (log-odds for boosted classifiers), or the probabilities of any other classifier, or else its
+        prediction. feature_names : sequence of str, optional By default the names of the columns, or ``x0``, ``x1``,
+        ... groups : {name: features}, optional Features that belong together, by name or index. By default the bits
+        of one encoded column. sample_weight : array, shape (n,), optional distinct : bool Give every distinct row of
+        bits the same weight. encoding : Encoding, optional How columns become bits. By default bits are taken as they
+        are, and other tables by ``Encoding.fit(X)``. tol : float Of the sparse engine: leave out components of less
+        than this share of the variance. max_sets : int Of the sparse engine: how many sets the closure of the paths
+        may have. A set of six features takes about 1 KB. n_jobs : int Threads; -1 means all cores.
 
     Returns
     -------
@@ -121,6 +110,13 @@ def decompose(  # noqa: PLR0913  # one argument for each choice
     """
     request = _Request.read(engine, order, distinct, tol, max_sets, n_jobs)
     problem = _Problem(model, X, output, feature_names, groups, sample_weight, encoding)
+    if is_chunked(X):
+        is_sparse = request.engine in ("auto", "sparse") and _is_sparse(problem, request)
+        with reporting():
+            return InChunks(problem, request, is_sparse, partial(_at_points, request)).decompose()
+    if isinstance(model, str):
+        X, model, sample_weight = split_frame(X, model, sample_weight)
+        problem = replace(problem, model=model, X=X, sample_weight=sample_weight)
     with reporting():
         if request.engine in ("auto", "sparse") and _is_sparse(problem, request):
             try:
@@ -256,43 +252,17 @@ def _exact(model: SumOfTables, rows: _Rows, request: _Request) -> Decomposition:
         tol=request.tol,
         n_jobs=request.n_jobs,
     )
-    shape = () if model.single else (model.tables.n_outputs,)
-
-    def shaped(a: FloatArray) -> FloatArray:
-        return np.ascontiguousarray(a).reshape(*a.shape[:-1], *shape)
-
-    v = exact.variance
-    of_f = np.asarray(shaped(v.of_f[None])[0])
-    variance = Variance(shaped(v.structural), shaped(v.correlative), shaped(v.total), of_f)
-    return Decomposition(
+    result = of_exact(exact, model.single, model.words, request)
+    return replace(
+        result,
         measure=Counted(exact.moments, distinct=request.distinct),
-        family=exact.family,
-        coefficients=shaped(exact.beta),
-        engine="sparse",
-        reason=f"{model.words}; {_how(exact, request)}",
         unique=exact.n_chosen == 0 and Empirical(rows.bits.to_rows(), rows.weights).is_unique,
-        remainder=float(exact.remainder.max(initial=0.0)),
-        fidelity=float(exact.fidelity.min(initial=1.0)),
         feature_names=rows.names,
-        n_jobs=request.n_jobs,
-        fitted_variance=variance,
         groups=rows.groups,
         output_names=model.output_names,
         rows=WeightedRows(rows.bits, rows.weights),
         encoding=rows.encoding,
     )
-
-
-def _how(exact: sparse.Exact, request: _Request) -> str:
-    """What the sparse engine did, in words."""
-    words = [f"closure of {exact.n_closure} sets"]
-    if exact.n_chosen:
-        words.append(f"least variance chosen at {exact.n_chosen} of them (local rule)")
-    if request.order is not None:
-        words.append(f"components up to order {request.order} of the complete decomposition")
-    if request.tol > 0:
-        words.append(f"tol={request.tol:g} left out {100 * exact.given_up.max(initial=0.0):.2g} % of the variance")
-    return ", ".join(words)
 
 
 def _refuse_weights(rows: _Rows) -> None:
@@ -359,6 +329,21 @@ def _choose(rows: _Rows, values: Values, request: _Request) -> tuple[str, str]:
     return "", "cube"
 
 
+def _at_points(request: _Request, points: Points | None, sums: Sums, d: int) -> tuple[Decomposition | None, str]:
+    """By the cube engine, if that is the one to take for rows in chunks; and the reason why not."""
+    if points is None:
+        return None, _unless_asked(request, f"{d} features are too many for the cube engine, which takes {SMALL_CUBE}")[
+            0
+        ]
+    if not np.array_equal(points.low, points.high):
+        differ = (points.high - points.low).max()
+        return None, _unless_asked(request, f"equal rows have different values, by up to {differ:.3g}")[0]
+    rows = _Rows(BitMatrix.from_rows(points.bits), points.weights, as_feature_names(None, d), (), None)
+    values = Values(points.low, sums.single, sums.names, sums.words)
+    reason, plan = _choose(rows, values, request)
+    return (_by_cube(rows, values, request) if plan == "cube" else None), reason
+
+
 def _unless_asked(request: _Request, why: str) -> tuple[str, str]:
     if request.engine == "cube":
         raise ValueError(f"engine='cube': {why}; engine='regression' can do it")
@@ -384,18 +369,11 @@ def _by_regression(rows: _Rows, values: Values, request: _Request) -> Decomposit
         model = clone(request.regressor)
     else:
         order = min(DEFAULT_ORDER if request.order is None else request.order, rows.bits.n_features)
-        alpha, l1_ratio = _mild_penalty(values.at_rows)
+        mean = np.average(values.at_rows, axis=0, weights=rows.weights)
+        alpha, l1_ratio = mild_penalty(np.sqrt(np.average((values.at_rows - mean) ** 2, axis=0, weights=rows.weights)))
         model = HoeffdingRegressor(order, alpha, l1_ratio, distinct=request.distinct, n_jobs=request.n_jobs)
     result: Decomposition = model.fit(rows.bits, y, rows.weights).decomposition_
     return result
-
-
-def _mild_penalty(y: FloatArray) -> tuple[float, float]:
-    """An elastic net that does not depend on the unit of y: in units of its standard deviation, 5e-5 of each kind."""
-    deviation = y.std(axis=0)
-    unit = float(deviation[deviation > 0].min(initial=np.inf))
-    l1 = MILD * (unit if np.isfinite(unit) else 1.0)
-    return l1 + MILD, l1 / (l1 + MILD)
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------

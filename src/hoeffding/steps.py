@@ -18,7 +18,7 @@ from hoeffding import packed
 from hoeffding.binarize import Draft, Rules
 from hoeffding.bits import BitMatrix, data_frame, refuse_columns
 from hoeffding.black_box import Values
-from hoeffding.chunks import Chunk, Columns, Stream, is_stream
+from hoeffding.chunks import Chunk, Columns, Stream, features_of, is_stream
 from hoeffding.columns import TableReader
 from hoeffding.lazy import is_dask
 from hoeffding.moments import Moments
@@ -72,6 +72,52 @@ def given_values(chunk: Chunk) -> Values:
 
 
 @dataclass(frozen=True, eq=False)
+class Cells:
+    """Every cell of the cube of few bits: its weight, and the lowest and highest values there.
+
+    Attributes
+    ----------
+    weights : (2**d,) float64
+        Zero where no row is.
+    low, high : (2**d, m)
+        Infinite where no row is.
+    """
+
+    weights: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(cls, bits: BitMatrix, values: FloatArray, weight: FloatArray | None) -> Cells:
+        """Of the rows of a chunk."""
+        d, at = bits.n_features, np.zeros(bits.n_rows, np.int64)
+        for column in bits.to_rows().T:
+            at = 2 * at + column
+        low, high = (np.full((2**d, values.shape[1]), s * np.inf) for s in (1, -1))
+        there = slice(None) if weight is None else weight > 0
+        np.minimum.at(low, at[there], values[there])
+        np.maximum.at(high, at[there], values[there])
+        return cls(np.bincount(at, weight, 2**d).astype(np.float64), low, high)
+
+    def merge(self, other: Cells) -> Cells:
+        """Of both groups of rows."""
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        return Cells(self.weights + other.weights, low, high)
+
+    def of_features(self, kept: npt.NDArray[np.intp]) -> Cells:
+        """Of some bits that determine the others."""
+        d = len(self.weights).bit_length() - 1
+        points = np.flatnonzero(self.weights)
+        new = np.zeros(len(points), np.int64)
+        for i in kept.tolist():
+            new = 2 * new + (points >> (d - 1 - i) & 1)
+        out = Cells.of(BitMatrix(np.zeros((len(kept), 1), np.uint64), 0), self.low[:0], None)
+        for theirs, mine in zip((out.weights, out.low, out.high), (self.weights, self.low, self.high), strict=True):
+            theirs[new] = mine[points]
+        return out
+
+
+@dataclass(frozen=True, eq=False)
 class Sums:
     """Moments of chunks, and what their targets are.
 
@@ -84,17 +130,23 @@ class Sums:
         Of the outputs.
     words : str
         What the targets are.
+    cells : Cells or None
+        If there are few bits and somebody wants them.
     """
 
     moments: Moments
     single: bool
     names: tuple[str, ...] | None
     words: str
+    cells: Cells | None = None
 
     def merge(self, other: Sums) -> Sums:
         """The sums over the rows of both."""
         if self.single != other.single or self.names != other.names:
             raise ValueError("y: some chunks have one value for each row, others a row of values, or other outputs")
+        if self.cells is not None and other.cells is not None:
+            mine, theirs = replace(self, cells=None), replace(other, cells=None)
+            return replace(mine.merge(theirs), cells=self.cells.merge(other.cells))
         alike = np.array_equal(self.moments.flip, other.moments.flip)
         if alike and np.array_equal(self.moments.offset, other.moments.offset):
             return replace(self, moments=self.moments + other.moments)
@@ -102,32 +154,38 @@ class Sums:
 
     def nothing(self) -> Sums:
         """The coding, and no rows."""
-        return replace(self, moments=self.moments.nothing())
+        return replace(self, moments=self.moments.nothing(), cells=None)
 
     @property
     def nbytes(self) -> int:
         """The bytes of all arrays."""
-        return self.moments.nbytes
+        cells = () if self.cells is None else (self.cells.weights, self.cells.low, self.cells.high)
+        return self.moments.nbytes + sum(a.nbytes for a in cells)
 
     def to_bytes(self) -> bytes:
         facts = {"single": self.single, "names": None if self.names is None else list(self.names), "words": self.words}
-        return packed.to_bytes("sums", 1, facts, {"moments": np.frombuffer(self.moments.to_bytes(), np.uint8)})
+        arrays: dict[str, npt.NDArray[Any]] = {"moments": np.frombuffer(self.moments.to_bytes(), np.uint8)}
+        if self.cells is not None:
+            arrays |= {"cells": self.cells.weights, "low": self.cells.low, "high": self.cells.high}
+        return packed.to_bytes("sums", 1, facts, arrays)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Sums:
         """The inverse of :meth:`to_bytes`."""
         facts, arrays = packed.from_bytes("sums", 1, data)
         names = None if facts["names"] is None else tuple(facts["names"])
-        return cls(Moments.from_bytes(arrays["moments"].tobytes()), facts["single"], names, facts["words"])
+        cells = Cells(arrays["cells"], arrays["low"], arrays["high"]) if "cells" in arrays else None
+        return cls(Moments.from_bytes(arrays["moments"].tobytes()), facts["single"], names, facts["words"], cells)
 
 
 @dataclass(frozen=True)
 class CountBits:
-    """Moments of all sets of bits up to twice an order; fewer bits than that have all of them."""
+    """Moments of all sets of bits up to twice an order; and every cell of the cube of at most ``few_bits``."""
 
     to_bits: ToBits
     order: int
     values: ValuesOf = given_values
+    few_bits: int = 0
     name: str = "moments"
 
     def prepare(self, chunk: Chunk) -> Values:
@@ -138,7 +196,9 @@ class CountBits:
         first = None if like is None else like.moments
         order = min(self.order, bits.n_features)
         moments = Moments.from_chunk(bits, prepared.at_rows, chunk.weight, order=order, like=first, n_jobs=n_jobs)
-        return Sums(moments, prepared.single, prepared.names, prepared.words)
+        few = bits.n_features <= self.few_bits
+        cells = Cells.of(bits, prepared.at_rows, chunk.weight) if few else None
+        return Sums(moments, prepared.single, prepared.names, prepared.words, cells)
 
     def from_bytes(self, data: bytes) -> Sums:
         return Sums.from_bytes(data)
@@ -255,6 +315,11 @@ def rows_of(X: Any, y: Any, sample_weight: Any, about: dict[str, Any]) -> Rows:
     return StreamedRows(stream, about)
 
 
+def names_of(chunk: Chunk) -> tuple[str, ...]:
+    """The names of the columns of a chunk."""
+    return features_of(chunk.X)
+
+
 def split_frame(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
     """Rows, targets and weights of a data frame in memory that holds them all, by the names of the columns."""
     frame = data_frame(X)
@@ -273,10 +338,14 @@ def count(
     values: ValuesOf = given_values,
     encoding: Encoding | None = None,
     binarize: float | None = None,
+    few_bits: int = 0,
     n_jobs: int = -1,
 ) -> Counted:
-    """Count the bits of rows in chunks, learning first what the bits are where that is not known."""
-    step = CountBits(ToBits(encoding, binarize), order, values)
+    """Count the bits of rows in chunks, learning first what the bits are where that is not known.
+
+    Of up to ``few_bits`` every cell of their cube is counted too.
+    """
+    step = CountBits(ToBits(encoding, binarize), order, values, few_bits)
     if encoding is not None or binarize is not None:
         found = rows.reduce(step, n_jobs)
         names = found.features if encoding is None else encoding.feature_names
@@ -284,24 +353,24 @@ def count(
     try:
         found = rows.reduce(step, n_jobs)
     except (NotBitsError, GivenUpError) as error:
-        rows.give_up(step, error)
+        rows.give_up(step.name, error)
     else:
         return Counted(_recoded(found.state), found.features, None, found.report)
-    return _learned(rows, order, values, n_jobs)
+    return _learned(rows, step, n_jobs)
 
 
 def _recoded(sums: Sums) -> Sums:
     return replace(sums, moments=sums.moments.recoded().centred())
 
 
-def _learned(rows: Rows, order: int, values: ValuesOf, n_jobs: int) -> Counted:
+def _learned(rows: Rows, step: CountBits, n_jobs: int) -> Counted:
     """In two passes: what the columns hold, and the moments of the bits that follow from it."""
     first = rows.reduce(Summarise(), n_jobs)
     held = first.state
     draft = Draft.of_summaries(held.columns, held.summaries, Rules())
     all_bits = Encoding.of_plan((tuple(draft.columns), tuple(draft.bits), {}, ()))
-    second = rows.reduce(CountBits(ToBits(all_bits), order, values), n_jobs)
-    moments = _recoded(second.state).moments
+    second = rows.reduce(replace(step, to_bits=ToBits(all_bits), name="moments of learned bits"), n_jobs)
+    moments, cells = _recoded(second.state).moments, second.state.cells
     constant, repeats = repeats_of(moments)
     kept = np.flatnonzero(~constant & ~np.isin(np.arange(len(constant)), list(repeats)))
     encoding = Encoding.of_plan(draft.without(constant, repeats, {}))
@@ -310,7 +379,8 @@ def _learned(rows: Rows, order: int, values: ValuesOf, n_jobs: int) -> Counted:
     if cut:
         notes = f"thresholds of {', '.join(cut)} from values rounded to {MOST_NUMBERS} different ones"
     report = first.report.then(second.report)
-    sums = replace(second.state, moments=moments.of_features(kept))
+    cells = None if cells is None else cells.of_features(kept)
+    sums = replace(second.state, moments=moments.of_features(kept), cells=cells)
     return Counted(sums, encoding.feature_names, encoding, report, notes)
 
 

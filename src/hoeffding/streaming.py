@@ -14,11 +14,12 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from itertools import tee
 from time import perf_counter
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from hoeffding.checkpoints import Checkpoint, Progress
-from hoeffding.chunks import Chunk, Stream, features_of
+from hoeffding.chunks import Chunk, Stream, features_of, opened
 from hoeffding.machine import n_threads, readable_bytes
 from hoeffding.progress import say
 
@@ -120,7 +121,8 @@ class Report:
         """In words, for the reason of a decomposition."""
         passes = "one pass" if self.n_passes == 1 else f"{self.n_passes} passes"
         held = f", {readable_bytes(self.held_bytes)} of rows and sums held at a time" if self.chunk_bytes else ""
-        return f"{self.where}: {self.n_rows} rows in {self.n_chunks} chunks, {passes}{held}"
+        chunks = "one chunk" if self.n_chunks == 1 else f"{self.n_chunks} chunks"
+        return f"{self.where}: {self.n_rows} rows in {chunks}, {passes}{held}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +146,11 @@ class Rows(Protocol):
         """Run a step over all chunks."""
         ...
 
-    def give_up(self, step: Step[Any], error: Exception) -> None:
+    def first(self) -> Chunk:
+        """The first chunk that has rows."""
+        ...
+
+    def give_up(self, name: str, error: Exception) -> None:
         """Another step comes in place of one that failed; raises the error if the rows cannot be read again."""
         ...
 
@@ -165,6 +171,7 @@ class StreamedRows:
         self.source = stream.open()
         self.rereadable = self.source.rereadable
         self._n_passes = 0
+        self._first: Chunk | None = None
         self.checkpoint: Checkpoint | None = None
         if stream.checkpoint is not None:
             facts = {
@@ -187,14 +194,25 @@ class StreamedRows:
             self.checkpoint.finish(run.progress)
         return reduced
 
-    def give_up(self, step: Step[Any], error: Exception) -> None:
+    def first(self) -> Chunk:
+        if self._first is None:
+            source = self.source
+            if not self.rereadable:
+                ahead, behind = tee(source.tables(0, self.stream.chunk_rows, None))
+                source, self.source = opened(ahead), opened(behind)
+            self._first = next((chunk for chunk in self.stream.chunks(0, source) if chunk.n_rows), None)
+        if self._first is None:
+            raise ValueError("source: has no rows")
+        return self._first
+
+    def give_up(self, name: str, error: Exception) -> None:
         if not self.rereadable:
             raise ValueError(
                 f"{error}. An iterator can be read once only: give an encoding (such as Encoding.fit of one table), or "
                 f"a function that returns a new iterator"
             ) from error
         if self.checkpoint is not None and not isinstance(error, GivenUpError):
-            self.checkpoint.finish(Progress(step.name, 0, -1, (), b""))
+            self.checkpoint.finish(Progress(name, 0, -1, (), b""))
 
     def done(self) -> None:
         if self.checkpoint is not None:
@@ -273,7 +291,7 @@ class _Pass(Generic[S]):
         waiting: deque[tuple[Chunk, Future[tuple[S | None, float]]]] = deque()
         with ThreadPoolExecutor(self.threads) as pool:
             try:
-                for chunk in chunks:
+                for chunk in self._draining(chunks, waiting):
                     waiting.append((chunk, pool.submit(self._count, chunk, self._prepare(chunk), 1)))
                     if len(waiting) > self.threads:
                         self._take(waiting)
@@ -282,6 +300,19 @@ class _Pass(Generic[S]):
             except BaseException:
                 pool.shutdown(cancel_futures=True)
                 raise
+
+    def _draining(self, chunks: Iterator[Chunk], waiting: deque[Any]) -> Iterator[Chunk]:
+        """The chunks; if one cannot be read, those before it are added up first, so that they can be kept."""
+        while True:
+            try:
+                chunk = next(chunks, None)
+            except Exception:
+                while waiting:
+                    self._take(waiting)
+                raise
+            if chunk is None:
+                return
+            yield chunk
 
     def _take(self, waiting: deque[tuple[Chunk, Future[tuple[S | None, float]]]]) -> None:
         chunk, future = waiting.popleft()

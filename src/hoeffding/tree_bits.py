@@ -21,7 +21,7 @@ from hoeffding.engines.trees import answers, check_sums, evenly, last_step, read
 from hoeffding.engines.trees.ensemble import Ensemble, NotASumOfTreesError
 from hoeffding.engines.trees.polynomial import Polynomial
 from hoeffding.engines.trees.rows import read_rows
-from hoeffding.engines.trees.splits import SplitBits, list_leaves, split_bits
+from hoeffding.engines.trees.splits import Leaves, SplitBits, list_leaves, split_bits
 from hoeffding.names import as_feature_names
 from hoeffding.progress import say
 from hoeffding.subsets import SubsetFamily
@@ -74,48 +74,143 @@ def read_trees(model: Any, X: Any, output: str | None, max_sets: int, threads: i
 
     Raises :class:`~hoeffding.engines.parities.ClosureTooLargeError` if the paths have more than ``max_sets`` subsets.
     """
-    own = _encoding_before(model)
-    model, X, given_names = _through_pipeline(model, X)
-    ensemble = read_model(model, X, output)
-    rows = read_rows(ensemble, X)
-    names = tuple(ensemble.feature_names or given_names or as_feature_names(None, ensemble.n_features))
-    bits = None if ensemble.levels else _as_bits(rows)  # codes of categories are no bits of the table
-    if bits is not None:  # the columns are the bits, whether the trees use them or not
-        everywhere = np.ones(ensemble.n_features, np.bool_)
-        splits, on_bits = split_bits(ensemble, everywhere, ~everywhere)
-        leaves, encoding = list_leaves(on_bits), own
-        leaves = replace(leaves, path_bits=splits.column[leaves.path_bits])
-        names = names if own is None else own.feature_names
-        what, checked = "trees on bits", evenly(len(rows), CHECKED)
-    else:
-        _refuse_missing_numbers(ensemble, rows, names)
+    trees, X = Trees.read(model, X, output)
+    rows = read_rows(trees.ensemble, X)
+    trees = trees.on(trees.held(rows), max_sets, X)
+    bits, values, checked = trees.at(X, rows, threads)
+    words = trees.words("all" if checked == bits.n_rows else checked)
+    ensemble = trees.ensemble
+    return SumOfTables(
+        trees.tables,
+        trees.closed,
+        bits,
+        values,
+        trees.names,
+        trees.encoding,
+        ensemble.single,
+        ensemble.output_names,
+        words,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What the columns of rows hold, as far as trees must know.
+
+    Attributes
+    ----------
+    bits : bool
+        Nothing but zeros and ones in all of them.
+    binary, missing : (n_features,) bool
+        The columns of zeros, ones and missing values only; those with missing values.
+    """
+
+    bits: bool
+    binary: BoolArray
+    missing: BoolArray
+
+    def merge(self, other: Held) -> Held:
+        """Of both groups of rows."""
+        return Held(self.bits and other.bits, self.binary & other.binary, self.missing | other.missing)
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """A model of trees, as read, and once it is known what the columns hold, as a sum of tables of bits.
+
+    Attributes
+    ----------
+    model : fitted model
+        The last step, where it is a pipeline.
+    ensemble : Ensemble
+    names : tuple of str
+        Of the columns; after :meth:`on`, of the bits.
+    tables, closed : Components and SubsetFamily, see :class:`SumOfTables`
+    splits : SplitBits or None
+        None if the columns are the bits.
+    encoding : Encoding or None
+        Where columns are not the bits; or that of a pipeline which encodes.
+    """
+
+    model: Any
+    ensemble: Ensemble
+    names: tuple[str, ...]
+    tables: Any = None
+    closed: Any = None
+    splits: SplitBits | None = None
+    encoding: Encoding | None = None
+
+    @classmethod
+    def read(cls, model: Any, X: Any, output: str | None) -> tuple[Trees, Any]:
+        """Read a model (or a pipeline) with some of its rows; these, as they reach the trees, come back too."""
+        own = _encoding_before(model)
+        model, X, given_names = through_pipeline(model, X)
+        ensemble = read_model(model, X, output)
+        names = tuple(ensemble.feature_names or given_names or as_feature_names(None, ensemble.n_features))
+        return cls(model, ensemble, names, encoding=own), X
+
+    def held(self, rows: FloatArray) -> Held:
+        """What the columns of some rows hold."""
         missing: BoolArray = np.isnan(rows)
         binary: BoolArray = np.asarray(((rows == 0) | (rows == 1) | missing).all(axis=0))
-        binary[list(ensemble.levels)] = False
-        splits, on_bits = split_bits(ensemble, binary, np.asarray(missing.any(axis=0)))
+        bits = bool(binary.all()) and not missing.any() and not self.ensemble.levels
+        binary[list(self.ensemble.levels)] = False  # codes of categories are no bits of the table
+        return Held(bits, binary, np.asarray(missing.any(axis=0)))
+
+    def on(self, held: Held, max_sets: int, X: Any = None) -> Trees:
+        """The sum of tables for rows whose columns hold this; ``X`` are all rows, if they are at hand."""
+        ensemble = self.ensemble
+        if held.bits:  # the columns are the bits, whether the trees use them or not
+            everywhere = np.ones(ensemble.n_features, np.bool_)
+            splits, on_bits = split_bits(ensemble, everywhere, ~everywhere)
+            leaves = list_leaves(on_bits)
+            leaves = replace(leaves, path_bits=splits.column[leaves.path_bits])
+            found = self._with_tables(leaves, ensemble.n_features, max_sets)
+            return found if self.encoding is None else replace(found, names=self.encoding.feature_names)
+        splits, on_bits = split_bits(ensemble, held.binary, held.missing)
         leaves = list_leaves(on_bits)
         if len(splits):
-            encoding = _encoding_of(splits, ensemble, names)
-            bits = splits.evaluate(rows)
-        else:  # a constant: no question is asked, any bits will do
+            encoding = _encoding_of(splits, ensemble, self.names)
+        elif X is None:
+            raise NotASumOfTreesError("the trees are constant: they ask nothing that could be a bit")
+        else:  # no question is asked, any bits will do
             encoding = Encoding.fit(X)
-            bits = encoding.transform(X)
-        names = encoding.feature_names
-        what, checked = f"trees on {len(splits)} split bits of {ensemble.n_features} columns", np.arange(len(rows))
-    say("Listing the subsets of all paths")
-    paths = family_of_paths(bits.n_features, leaves)
-    closed = closure(paths, max_sets)
-    tables = tables_of_paths(paths, leaves, ensemble.base)
-    values = tables.sums(bits, Weights.all_to_one(len(tables.family)), threads)[:, 0]
-    check_sums(ensemble, (model, X), rows, values, checked)
-    what += f" (checked at {'all' if len(checked) == len(rows) else len(checked)} rows)"
-    words = f"{ensemble.n_trees} {what}, {ensemble.output}"
-    return SumOfTables(tables, closed, bits, values, names, encoding, ensemble.single, ensemble.output_names, words)
+        found = self._with_tables(leaves, encoding.n_features, max_sets)
+        return replace(found, splits=splits, encoding=encoding, names=encoding.feature_names)
+
+    def _with_tables(self, leaves: Leaves, d: int, max_sets: int) -> Trees:
+        say("Listing the subsets of all paths")
+        paths = family_of_paths(d, leaves)
+        closed = closure(paths, max_sets)
+        return replace(self, closed=closed, tables=tables_of_paths(paths, leaves, self.ensemble.base))
+
+    def at(self, X: Any, rows: FloatArray, threads: int, check: bool = True) -> tuple[BitMatrix, FloatArray, int]:
+        """The bits of rows, the values there, and at how many of them these were compared with the model's."""
+        if self.splits is None or self.encoding is None:
+            bits, checked = _as_bits(rows), evenly(len(rows), CHECKED)
+            if bits is None:
+                raise ValueError("X: some rows hold other values than zeros and ones")
+        else:
+            columns = [column.name for column in self.encoding.columns]
+            _refuse_missing_numbers(self.ensemble, rows, columns)
+            checked = np.arange(len(rows))
+            bits = self.splits.evaluate(rows) if len(self.splits) else self.encoding.transform(X)
+        values = self.tables.sums(bits, Weights.all_to_one(len(self.tables.family)), threads)[:, 0]
+        if check:
+            check_sums(self.ensemble, (self.model, X), rows, values, checked)
+        return bits, values, len(checked)
+
+    def words(self, checked: Any) -> str:
+        """What was read, and at how many rows it was compared with the model."""
+        splits = (
+            "bits" if self.splits is None else f"{len(self.splits)} split bits of {self.ensemble.n_features} columns"
+        )
+        return f"{self.ensemble.n_trees} trees on {splits} (checked at {checked} rows), {self.ensemble.output}"
 
 
 def read_answers(model: Any, X: Any, output: str | None) -> Values | None:
     """What a model of trees itself says of the sum of its trees, at all rows; None if that is not what is asked for."""
-    model, X, _ = _through_pipeline(model, X)
+    model, X, _ = through_pipeline(model, X)
     try:
         ensemble = read_model(model, X, output)
         rows = read_rows(ensemble, X)
@@ -144,7 +239,7 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     return None if frame is None else tuple(frame.columns)
 
 
-def _through_pipeline(model: Any, X: Any) -> tuple[Any, Any, tuple[str, ...] | None]:
+def through_pipeline(model: Any, X: Any) -> tuple[Any, Any, tuple[str, ...] | None]:
     """The last step of a pipeline, the rows as they reach it, and the names of their columns if they are known."""
     last, names = last_step(model), column_names(X)
     while last is not model:

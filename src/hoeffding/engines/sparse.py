@@ -14,7 +14,7 @@ each inverted bit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +68,34 @@ class Exact:
     n_chosen: int
     given_up: FloatArray
 
+    def rest(self, sample: Sample, threads: int) -> Rest:
+        """What the components leave of the function at some rows."""
+        say(f"Adding up {len(self.family)} components")
+        parts = Components.of(Counted(self.moments), self.family, self.beta)
+        rest = sample.values - parts.sums(sample.bits, Weights.all_to_one(len(self.family)), threads)[:, 0]
+        w = np.ones(len(rest)) if sample.weights is None else sample.weights
+        return Rest(np.abs(rest).max(axis=0, initial=0.0), w @ rest**2, float(w.sum()))
+
+    def with_rest(self, rest: Rest) -> Exact:
+        """With remainder and fidelity."""
+        of_f = self.variance.of_f
+        lost = np.divide(rest.squares / rest.mass, of_f, out=np.zeros_like(of_f), where=of_f > 0)
+        return replace(self, remainder=rest.largest, fidelity=1 - lost)
+
+
+@dataclass(frozen=True, eq=False)
+class Rest:
+    """The largest absolute value and the weighted sum of squares of what is left, ``(m,)`` each, and the weight."""
+
+    largest: FloatArray
+    squares: FloatArray
+    mass: float
+
+    def merge(self, other: Rest) -> Rest:
+        """Of both groups of rows."""
+        largest = np.maximum(self.largest, other.largest)
+        return Rest(largest, self.squares + other.squares, self.mass + other.mass)
+
 
 @dataclass(frozen=True, eq=False)
 class Sample:
@@ -110,27 +138,43 @@ def decompose_tables(
     fourier = parity_coefficients(tables, closed)
     say(f"Counting {len(closed)} sets in {n} rows")
     moments = Moments.of_family(bits, closed, f, weights, n_jobs=n_jobs)
+    exact = decompose_moments(moments, fourier, np.abs(f).max(axis=0, initial=0.0), order=order, tol=tol, n_jobs=n_jobs)
+    return exact.with_rest(exact.rest(sample, threads))
+
+
+def decompose_moments(
+    moments: Moments, fourier: FloatArray, largest: FloatArray, *, order: int | None, tol: float, n_jobs: int = -1
+) -> Exact:
+    """The same from the sums over the rows; what it leaves of the function there is yet to be found.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of the closed family, with the values of the function as targets.
+    fourier : (n_subsets, m)
+        The parity coefficients of the function.
+    largest : (m,)
+        The largest absolute values.
+    """
+    closed, threads, m = moments.only, n_threads(n_jobs), fourier.shape[1]
+    assert closed is not None
     say(f"Solving for {len(closed)} sets")
     solution = solve(moments, fourier, threads)
-
     of_f = np.maximum(moments.squares / moments.total - (moments.targets[0] / moments.total) ** 2, 0.0)
-    of_f[of_f <= (ROUNDING * np.abs(f).max(axis=0, initial=0.0)) ** 2] = 0.0  # constant
+    of_f[of_f <= (ROUNDING * largest) ** 2] = 0.0  # constant
     total = solution.beta * solution.inner
     structural = solution.beta**2 * solution.norm2[:, None]
     structural[0] = 0.0
     keep, small = _kept(solution.beta, structural, total, closed.sizes, of_f, order, tol)
     family, beta = closed.select(keep), np.ascontiguousarray(solution.beta[keep])
-    say(f"Adding up {len(family)} components")
-    rest = f - Components.of(Counted(moments), family, beta).sums(bits, Weights.all_to_one(len(family)), threads)[:, 0]
-    rest2 = np.average(rest**2, axis=0, weights=weights)
     varies = of_f > 0
     return Exact(
         moments,
         family,
         beta,
         Variance(structural[keep], total[keep] - structural[keep], total[keep], of_f),
-        remainder=np.abs(rest).max(axis=0, initial=0.0),
-        fidelity=1 - np.divide(rest2, of_f, out=np.zeros_like(of_f), where=varies),
+        remainder=np.full(m, np.nan),
+        fidelity=np.full(m, np.nan),
         n_closure=len(closed),
         n_chosen=solution.n_chosen,
         given_up=np.divide(total[small].sum(axis=0), of_f, out=np.zeros_like(of_f), where=varies),
