@@ -12,16 +12,18 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import tee
 from time import perf_counter
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from hoeffding.checkpoints import Checkpoint, Progress
 from hoeffding.chunks import Chunk, Stream, features_of, opened
 from hoeffding.machine import n_threads, readable_bytes
 from hoeffding.progress import say
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 
 class State(Protocol):
@@ -283,6 +285,8 @@ class _Pass(Generic[S]):
 
     def _in_threads(self, chunks: Iterator[Chunk]) -> None:
         """The first chunk says what the others must know; then each thread counts a chunk of its own."""
+        from concurrent.futures import ThreadPoolExecutor
+
         while self.state is None:
             first = next(chunks, None)
             if first is None:
