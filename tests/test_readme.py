@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import hoeffding
+from hoeffding import _kernels
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -74,6 +75,21 @@ def test_the_architecture_lists_every_module():
         words = [rows.get(f"{folder.as_posix()}/", "") for folder in name.parents]
         of_one_kind = name.parts[0] in ("cli", "_kernels") or name.stem.startswith("__")
         assert name.as_posix() in rows or of_one_kind or any(f"`{name.stem}`" in row for row in words), name
+
+
+def test_the_architecture_lists_the_kernels_and_their_files():
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8").split("## Kernels")[1]
+    offered = {name for name, f in vars(_kernels).items() if getattr(f, "__module__", "") == _kernels.__name__}
+    kernels = {name for name in offered if not name.startswith("_")} - {"active", "implementations", "using"}
+    files = {path.name for path in (ROOT / "src" / "hoeffding" / "_kernels" / "cpp").iterdir()}
+    assert set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)) == kernels
+    assert set(re.findall(r"`(\w+\.[ch]pp)`", text)) == files
+
+
+def test_every_benchmark_is_named():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    for path in (ROOT / "benchmarks").glob("[!_]*.py"):
+        assert f"`python -m benchmarks.{path.stem}" in text
 
 
 def test_the_architecture_lists_no_module_that_is_gone():
