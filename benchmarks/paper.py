@@ -10,8 +10,9 @@
 4. Growth with the number of rows.
 5. The goals, each with PASS or FAIL.
 
-Objective, duality gap and R2 are computed here from the coefficients, by one function for all methods. The objectives
-of the two families are not comparable: the penalty sees other columns. The gap is relative to the variance of y.
+Times are medians. Objective, duality gap and R2 are computed here from the coefficients, by one function for all
+methods. The objectives of the two families are not comparable: the penalty sees other columns. The gap is relative to
+the variance of y.
 
 The pipeline takes minutes on GB1. ``--quick`` takes its numbers from a file that a full run writes, and marks them
 as recorded; it also leaves out the longest row of the growth table. ``--only A,D,growth`` selects.
@@ -81,7 +82,7 @@ def digest(task: Task) -> str:
 
 @dataclass(frozen=True)
 class Result:
-    """One row of the table. ``building`` is the part of the time that went into the matrix, in the last run."""
+    """One row of the table: the median time of the runs, of which ``building`` went into the matrix in the last."""
 
     seconds: float
     building: float
@@ -162,7 +163,7 @@ def measure(key: str, method: str, task: Task, args: argparse.Namespace) -> Resu
     peak = None if args.no_memory else peak_memory(method, task, args.threads)
     deviation = statistics.stdev(times) if len(times) > 1 else None
     shape = (len(times), len(fit.sets), fit.n_iter, fit.converged)
-    return Result(statistics.mean(times), fit.building, deviation, *shape, peak, *scores(task, fit))
+    return Result(statistics.median(times), fit.building, deviation, *shape, peak, *scores(task, fit))
 
 
 def peak_memory(method: str, task: Task, threads: int) -> int | None:
