@@ -60,7 +60,7 @@ TITLES = {
     OURS: "hoeffding",
     OURS_PAPER: 'hoeffding, family="paper"',
 }
-FEWER_RUNS = {("D", PIPELINE): 3, ("D", PRECOMPUTED): 3}  # they take minutes
+FEWER_RUNS = {("D", PIPELINE): 2, ("D", PRECOMPUTED): 2}  # they take minutes
 
 SLOW = {("D", PIPELINE), ("D", PRECOMPUTED)}  # recorded, and not run under --quick
 BEYOND = {"F": 2, "D": 3}  # orders

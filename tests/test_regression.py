@@ -84,7 +84,7 @@ def components(model, X):
 
 def force_route(monkeypatch, rows):
     route = low_order.Route(rows, "rows: forced" if rows else "gram: forced")
-    monkeypatch.setattr(low_order, "choose_route", lambda r, ones, direct: route)
+    monkeypatch.setattr(low_order, "choose_route", lambda r, n, ones, direct: route)
 
 
 # -- scikit-learn -----------------------------------------------------------------------------------------------------
@@ -176,19 +176,27 @@ def test_where_the_gram_matrix_does_not_fit_the_rows_are_used_and_give_the_same(
         HoeffdingRegressor(2, 0.05).fit(X, y)
 
 
-def test_where_steps_over_the_rows_do_not_converge_the_gram_matrix_takes_over():
+def rare_bits(n, d=30):
     rng = np.random.default_rng(0)
-    X = (rng.random((200, 40)) < 0.1).astype(np.uint8)
-    for j in range(1, 40):
-        same = rng.random(200) < 0.8
-        X[same, j] = X[same, j - 1]
-    y = X[:, 0] + 2.0 * X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=200)
-    model = HoeffdingRegressor(2, 1e-3, max_iter=200).fit(X, y)  # a warning would be an error
-    assert model.route_.startswith("rows: ") and "not converged after 200 steps, so gram: " in model.route_
+    X = (rng.random((n, d)) < 0.05).astype(np.uint8)
+    return X, X[:, 0] + 2.0 * X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=n)
+
+
+def test_where_steps_over_the_rows_do_not_converge_the_gram_matrix_takes_over():
+    X, y = rare_bits(1500)
+    model = HoeffdingRegressor(2, 1e-6, max_iter=100).fit(X, y)  # a warning would be an error
+    assert model.route_.startswith("rows: ") and "not converged after 100 steps, so gram: " in model.route_
     assert model.dual_gap_ <= 1e-6 * np.var(y) and model.route_ in model.decomposition_.reason
-    patient = HoeffdingRegressor(2, 1e-3, max_iter=100_000).fit(X, y)
-    assert "gram" not in patient.route_.split(":")[0] and "not converged" not in patient.route_
+    patient = HoeffdingRegressor(2, 1e-6, max_iter=100_000).fit(X, y)
+    assert patient.route_.startswith("rows: ") and "gram: " not in patient.route_
     assert_same_fit(model, patient, X, X, y)
+
+
+def test_with_fewer_rows_than_components_nothing_takes_over_and_the_gap_is_reported():
+    X, y = rare_bits(60)
+    with pytest.warns(ConvergenceWarning, match="stopped after 10 iterations at a duality gap"):
+        model = HoeffdingRegressor(2, 1e-4, max_iter=10).fit(X, y)
+    assert len(model.coef_) > 60 and model.route_.startswith("rows: ") and model.dual_gap_ > 1e-6 * np.var(y)
 
 
 # -- the decomposition ------------------------------------------------------------------------------------------------

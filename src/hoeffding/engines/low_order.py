@@ -103,8 +103,8 @@ class Route(NamedTuple):
     gram_in_reserve: bool = False
 
 
-def choose_route(r: int, ones: int, direct: bool) -> Route:
-    """The cheaper route for r components whose monomials have so many ones in all rows; an error if none is left."""
+def choose_route(r: int, n: int, ones: int, direct: bool) -> Route:
+    """The cheaper route for r components whose monomials have so many ones in all n rows; an error if none is left."""
     gram_bytes = 8.0 * GRAM_MATRICES * r * r
     free = available_memory() if gram_bytes > NEGLIGIBLE else None
     if free is not None and gram_bytes > SHARE_OF_MEMORY * free:
@@ -116,7 +116,7 @@ def choose_route(r: int, ones: int, direct: bool) -> Route:
         return Route(True, f"rows: the Gram matrix would take {readable_bytes(gram_bytes)}")
     if not direct and ones < r * r / 2:
         reason = f"rows: {ones} ones in all monomials, fewer than the {r * r} entries of the Gram matrix"
-        return Route(True, reason, gram_in_reserve=r <= SMALL_GRAM)
+        return Route(True, reason, gram_in_reserve=r <= min(n, SMALL_GRAM))  # singular if r > n
     return Route(False, f"gram: {r} x {r} from counts")
 
 

@@ -342,7 +342,7 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         moments = self._count(rows, order, 2 * order if few else order)
         family, which = self._family(moments)
         at_most = int(moments.counts[: len(moments.low)].sum())  # integer weights are at least one
-        route = low_order.choose_route(len(family), at_most, direct)
+        route = low_order.choose_route(len(family), rows.bits.n_rows, at_most, direct)
 
         @cache
         def gram() -> GramProblem:

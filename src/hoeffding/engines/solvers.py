@@ -27,6 +27,8 @@ FloatArray = npt.NDArray[np.float64]
 
 SWEEPS = 5  # of coordinate descent on the current support, between two looks at all coordinates
 ONE_THREAD = 3000
+EXACT_STEPS = 30.0  # that come for free
+CUBE_SPEED = 60.0  # an exact step, of r^3 / 3 operations, takes as long as one of so many of them in a sweep, of 2 r^2
 SETTLED = 0.05  # share of signs that may change in between for an exact step to be worth it
 RANK_TOLERANCE = 1e-11  # of eigenvalues of the correlation matrix: rounding of the counts is some 1e-13
 
@@ -93,27 +95,57 @@ def _solve(problem: Problem, beta: FloatArray | None, tol: float, max_iter: int)
 
 
 def elastic_net(problem: Problem, beta: FloatArray, tol: float, max_iter: int) -> Solution:
-    """Sweeps of coordinate descent; once the signs settle, the exact solution on the support. Starts at ``beta``."""
+    """Sweeps of coordinate descent; once the signs settle, the exact solution on the support. Starts at ``beta``.
+
+    Exact steps may take as long as the sweeps, and some more at the beginning: where the support is larger than the
+    rank, they lead nowhere for long.
+    """
+    r = len(problem.m)
     everything = np.flatnonzero(np.diag(problem.G) + problem.l2 > 0)
     goal = tol * problem.yy
-    best, n_iter = _evaluate(problem, beta), 0
+    best, n_iter, allowed = _evaluate(problem, beta), 0, EXACT_STEPS
     while best.gap > goal and n_iter < max_iter:
         beta, before = best.beta, np.sign(best.beta)
         q = problem.m - problem.G @ beta
         _kernels.descend(problem.G, problem.l1, problem.l2, everything, beta, q, 1)
-        on = np.flatnonzero(beta)
-        _kernels.descend(problem.G, problem.l1, problem.l2, on, beta, q, SWEEPS)
+        beta = _sweeps(problem, beta, q)
         n_iter += 1 + SWEEPS
-        signs = np.sign(beta)
-        if np.count_nonzero(signs != before) <= SETTLED * len(on):
-            on = np.flatnonzero(beta)
+        on = np.flatnonzero(beta)
+        allowed += (1 + SWEEPS) * CUBE_SPEED * r / max(len(on), 1) ** 2
+        if np.count_nonzero(np.sign(beta) != before) <= SETTLED * len(on) and allowed >= 1:
+            signs = np.sign(beta[on])
             H = problem.G[np.ix_(on, on)]
             H[np.diag_indices_from(H)] += problem.l2[on]
-            beta[on] = _in_orthant(H, problem.m[on] - problem.l1[on] * signs[on], beta[on], signs[on])
+            beta[on], steps = _in_orthant(H, problem.m[on] - problem.l1[on] * signs, beta[on], signs, int(allowed))
+            allowed -= steps
         best = _evaluate(problem, beta)
         say(f"{len(on)} of {len(everything)} components, {n_iter} sweeps: gap {best.gap:.1e}, goal {goal:.1e}")
     unique = best.unique or _only_minimum(problem, best)
     return replace(best, n_iter=n_iter, converged=best.gap <= goal, unique=unique)
+
+
+def _sweeps(problem: Problem, beta: FloatArray, q: FloatArray) -> FloatArray:
+    """Sweeps over the support, and the combination of them whose steps nearly cancel (Anderson), if it is lower."""
+    on = np.flatnonzero(beta)
+    history = [beta[on]]
+    for _ in range(SWEEPS):
+        _kernels.descend(problem.G, problem.l1, problem.l2, on, beta, q, 1)
+        history.append(beta[on])
+    steps = np.diff(history, axis=0)
+    C = steps @ steps.T
+    if not C[-1, -1] > 0:
+        return beta
+    C[np.diag_indices_from(C)] += 1e-12 * np.trace(C)
+    c = np.linalg.solve(C, np.ones(SWEEPS))
+    trial = np.zeros_like(beta)
+    trial[on] = c @ np.array(history[1:]) / c.sum()
+    return trial if _value(problem, trial, problem.m - problem.G @ trial) < _value(problem, beta, q) else beta
+
+
+def _value(problem: Problem, beta: FloatArray, q: FloatArray) -> float:
+    """The objective up to a constant, where ``q = m - G b``."""
+    penalty = problem.l1 @ np.abs(beta) + 0.5 * problem.l2 @ beta**2
+    return float(penalty - 0.5 * beta @ (problem.m + q))
 
 
 def _only_minimum(problem: Problem, found: Solution) -> bool:
@@ -133,23 +165,24 @@ def _only_minimum(problem: Problem, found: Solution) -> bool:
     return True
 
 
-def _in_orthant(H: FloatArray, c: FloatArray, b: FloatArray, signs: FloatArray) -> FloatArray:
+def _in_orthant(H: FloatArray, c: FloatArray, b: FloatArray, signs: FloatArray, most: int) -> tuple[FloatArray, int]:
     """Lower ``b'Hb/2 - c'b`` where no coordinate has the opposite sign, from ``b``: projected Newton steps.
 
-    Coordinates that reach zero stay there; whether they should come back is for the next sweep to say.
+    Coordinates that reach zero stay there; whether they should come back is for the next sweep to say. Takes ``most``
+    steps at most, and says how many it took.
     """
     from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-    while True:
+    for step in range(1, most + 1):
         free = np.flatnonzero(b)
         target = np.zeros_like(b)
         try:
             factor = cho_factor(H[np.ix_(free, free)], overwrite_a=True, check_finite=False)
         except LinAlgError:  # numerically singular: leave it to coordinate descent
-            return b
+            return b, step
         target[free] = cho_solve(factor, c[free], check_finite=False)
         if (target[free] * signs[free] > 0).all():
-            return target
+            return target, step
         crossing = free[target[free] * signs[free] <= 0]
         first = np.min(b[crossing] / (b[crossing] - target[crossing]))
         for t in (1.0, 0.5, 0.25, 0.1, first):  # at the first crossing the value is lower and one coordinate zero
@@ -158,8 +191,9 @@ def _in_orthant(H: FloatArray, c: FloatArray, b: FloatArray, signs: FloatArray) 
             if 0.5 * trial @ (H @ trial) - c @ trial < 0.5 * b @ (H @ b) - c @ b:
                 break
         else:
-            return b
+            return b, step
         b = trial
+    return b, most
 
 
 def ridge(problem: Problem) -> Solution:
