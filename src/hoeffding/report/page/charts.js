@@ -1,4 +1,4 @@
-// Pictures. Labels are escaped, since plotly reads some HTML in them; positions are numbers, so that no name is taken
+// Pictures. Labels are escaped, since plotly reads some HTML in them, and formulas between dollars; positions are numbers, so that no name is taken
 // for a number or a date. Everything drawn is also a table or in the caption.
 
 const BARS = 20;
@@ -8,7 +8,8 @@ const HEATMAP_PLAYERS = 20;
 const MOST_CELLS = 1024;
 const drawings = new Map();
 
-const plotText = (text) => text.replace(/\s+/g, ' ').replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
+const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', $: '&#36;' };
+const plotText = (text) => text.replace(/\s+/g, ' ').replace(/[&<>$]/g, (sign) => ENTITIES[sign]);
 const tick = (text, longest = 22) => plotText(short(text, longest));
 const narrow = () => document.documentElement.clientWidth < 600;
 const labelLength = () => (narrow() ? 14 : 26);
@@ -130,8 +131,8 @@ function drawSwarm() {
     height: 70 + 38 * players.length,
     traces: players.map((p, k) => {
       const values = at.map((r) => found.values[k][r]);
-      const inputs = facts.inputs.map((input, j) => ({ input, j })).filter(({ input }) => input.player === p);
-      const { input, j } = inputs[0];
+      const inputs = inputsOfPlayer[p];
+      const [input] = inputs;
       const ordered = inputs.length === 1 && input.ordered;
       const offsets = spread(values);
       return {
@@ -142,12 +143,12 @@ function drawSwarm() {
         marker: {
           size: 4.5,
           opacity: 0.75,
-          color: ordered ? at.map((r) => rows.states[r][j] / Math.max(input.states.length - 1, 1)) : colour('muted'),
+          color: ordered ? at.map((r) => rows.states[r][input.k] / Math.max(input.states.length - 1, 1)) : colour('muted'),
           colorscale: [[0, colour('low')], [1, colour('high')]],
           cmin: 0,
           cmax: 1,
         },
-        text: at.map((r, i) => plotText(`${short(playerNames[p], 40)}${inputs.length === 1 ? ` = ${short(input.states[rows.states[r][j]].text, 40)}` : ''}, row ${integer(rows.numbers[r])}: ${signed(values[i])}`)),
+        text: at.map((r, i) => plotText(`${short(playerNames[p], 40)}${inputs.length === 1 ? ` = ${short(input.states[rows.states[r][input.k]].text, 40)}` : ''}, row ${integer(rows.numbers[r])}: ${signed(values[i])}`)),
         hoverinfo: 'text',
       };
     }),
@@ -220,7 +221,7 @@ function drawInteractions() {
 
 // The inputs of the players, or null if their states are too many to show.
 function inputsOf(players) {
-  const found = facts.inputs.map((input, k) => ({ ...input, k })).filter((input) => players.includes(input.player));
+  const found = players.flatMap((p) => inputsOfPlayer[p]);
   return found.reduce((n, input) => n * input.states.length, 1) <= MOST_CELLS ? found : null;
 }
 

@@ -27,6 +27,25 @@ class Sum {
   }
 }
 
+// Many such sums at once.
+class Sums {
+  constructor(n) {
+    this.sums = new Float64Array(n);
+    this.rests = new Float64Array(n);
+  }
+
+  add(t, x) {
+    const sum = this.sums[t];
+    const next = sum + x;
+    this.rests[t] += Math.abs(sum) >= Math.abs(x) ? (sum - next) + x : (x - next) + sum;
+    this.sums[t] = next;
+  }
+
+  get values() {
+    return this.sums.map((sum, t) => sum + this.rests[t]);
+  }
+}
+
 // Terms: the components of the same players, added up. The term of nobody is the mean.
 class Terms {
   constructor() {
@@ -88,7 +107,7 @@ class Tables {
 
   // All terms at one row, their sum, and how many components have a cell that was never observed.
   at(bits, output) {
-    const values = this.terms.players.map(() => new Sum());
+    const sums = new Sums(this.terms.players.length);
     const total = new Sum();
     let unseen = 0;
     for (let j = 0; j < this.sizes.length; j += 1) {
@@ -97,10 +116,10 @@ class Tables {
         unseen += 1;
         f = 0;
       }
-      values[this.termOf[j]].add(f);
+      sums.add(this.termOf[j], f);
       total.add(f);
     }
-    return { values: values.map((sum) => sum.value), total: total.value, unseen };
+    return { values: sums.values, total: total.value, unseen };
   }
 }
 
@@ -112,7 +131,6 @@ class Cube {
     this.coefficients = Array.from({ length: nOutputs }, (_, o) => doubles(packed.coefficients).subarray(o * 2 ** this.d, (o + 1) * 2 ** this.d));
     this.terms = new Terms();
     this.termOf = new Uint32Array(2 ** this.d);
-    this.signed = new Float64Array(2 ** this.d);
     for (let s = 0; s < 2 ** this.d; s += 1) this.termOf[s] = this.terms.of(this.featuresOf(s));
     this.members = this.terms.players.map(() => []);
     this.termOf.forEach((t, s) => this.members[t].push(s));
@@ -152,26 +170,26 @@ class Cube {
 
   at(bits, output) {
     const psi = this.psi(bits);
-    const values = this.terms.players.map(() => new Sum());
+    const sums = new Sums(this.terms.players.length);
     const total = new Sum();
     for (let s = 0; s < psi.length; s += 1) {
       const beta = this.coefficients[output][s];
       if (beta !== 0) {
-        values[this.termOf[s]].add(beta * psi[s]);
+        sums.add(this.termOf[s], beta * psi[s]);
         total.add(beta * psi[s]);
       }
     }
-    return { values: values.map((sum) => sum.value), total: total.value, unseen: 0 };
+    return { values: sums.values, total: total.value, unseen: 0 };
   }
 }
 
-const model = (() => {
-  const packed = JSON.parse(byId('components').textContent);
-  if (packed.kind === 'none') return null;
-  return packed.kind === 'cube' ? new Cube(packed, facts.outputs.length) : new Tables(packed, facts.outputs.length);
-})();
+const kept = JSON.parse(byId('components').textContent);
+const model = { none: () => null, cube: () => new Cube(kept, facts.outputs.length), tables: () => new Tables(kept, facts.outputs.length) }[kept.kind]();
+const whyNoModel = () => kept.reason;
 
-const whyNoModel = () => JSON.parse(byId('components').textContent).reason;
+// The inputs of each player.
+const inputsOfPlayer = facts.players.map(() => []);
+facts.inputs.forEach((input, k) => inputsOfPlayer[input.player].push({ ...input, k }));
 
 // Bits from the states of all inputs.
 function bitsOf(states) {

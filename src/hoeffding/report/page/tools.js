@@ -58,7 +58,7 @@ const termName = (players) => players.map((p) => playerNames[p]).join(' × ');
 // Positions of numbers, the largest absolute one first.
 function bySize(values) {
   const size = (i) => (missing(values[i]) ? -1 : Math.abs(values[i]));
-  return values.map((_, i) => i).sort((a, b) => size(b) - size(a) || a - b);
+  return Array.from(values, (_, i) => i).sort((a, b) => size(b) - size(a) || a - b);
 }
 
 // The order in which players are listed: by importance, or by Shapley effect where there are no rows.

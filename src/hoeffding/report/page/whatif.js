@@ -16,11 +16,12 @@ function firstStates() {
 function partsAt(states, by) {
   const found = model.at(bitsOf(states), state.output);
   if (by === 'terms') {
-    return { ...found, parts: model.terms.players.map((players, t) => ({ players, value: found.values[t] })).filter((part) => part.players.length > 0) };
+    const players = model.terms.players;
+    return { ...found, players, parts: found.values.map((value, t) => (players[t].length > 0 ? value : 0)) };
   }
-  const sums = playerNames.map(() => new Sum());
-  model.terms.players.forEach((players, t) => players.forEach((p) => sums[p].add(found.values[t] / players.length)));
-  return { ...found, parts: sums.map((sum, p) => ({ players: [p], value: sum.value })) };
+  const sums = new Sums(playerNames.length);
+  model.terms.players.forEach((players, t) => players.forEach((p) => sums.add(p, found.values[t] / players.length)));
+  return { ...found, players: playerNames.map((_, p) => [p]), parts: sums.values };
 }
 
 function mean() {
@@ -36,7 +37,8 @@ function buildWhatIf(panel) {
   whatIf.row = facts.rows === null ? null : 0;
   whatIf.start = firstStates();
   whatIf.states = [...whatIf.start];
-  const selects = facts.inputs.map((input, k) => select(input, k));
+  const selects = [];
+  facts.inputs.forEach((input, k) => selects.push(select(input, k, selects)));
   const controls = element('div', { class: 'controls' }, ...rowChooser(selects), ...featureList(selects));
   fill(panel, controls, element('div', { class: 'result' },
     element('p', { class: 'prediction', role: 'status', id: 'prediction' }),
@@ -46,11 +48,11 @@ function buildWhatIf(panel) {
   showStates(selects);
 }
 
-function select(input, k) {
+function select(input, k, selects) {
   const made = element('select', { id: `input-${k}` }, ...input.states.map((one, s) => element('option', { value: s }, one.text)));
   made.addEventListener('change', () => {
-    whatIf.states[k] = Number(made.value);
-    mark(made, k);
+    whatIf.states = selects.map((one) => Number(one.value));
+    selects.forEach(mark);
     showWhatIf();
   });
   return made;
@@ -172,8 +174,8 @@ function showWhatIf() {
 // What a part is called at these states: the values of its features.
 function partName(players, states) {
   return players.map((p) => {
-    const mine = facts.inputs.map((input, k) => ({ input, k })).filter(({ input }) => input.player === p);
-    return mine.length === 1 ? valueText(mine[0].input, states[mine[0].k]) : playerNames[p];
+    const mine = inputsOfPlayer[p];
+    return mine.length === 1 ? valueText(mine[0], states[mine[0].k]) : playerNames[p];
   }).join(', ');
 }
 
@@ -184,16 +186,12 @@ function valueText(input, s) {
 }
 
 function showWaterfall(now, before) {
-  const old = new Map(before.parts.map((part) => [part.players.join(','), part.value]));
   const from = whatIf.change ? before.total : mean();
-  const parts = now.parts.map((part) => ({
-    name: partName(part.players, whatIf.states),
-    value: whatIf.change ? part.value - old.get(part.players.join(',')) : part.value,
-  })).filter((part) => part.value !== 0);
-  const order = bySize(parts.map((part) => part.value));
-  const shown = order.slice(0, TERMS_SHOWN).map((k) => parts[k]);
-  const rest = order.slice(TERMS_SHOWN).map((k) => parts[k].value);
-  if (rest.length > 0) shown.push({ name: `${count(rest.length, 'smaller part')} together`, value: rest.reduce((a, b) => a + b, 0), rest: true });
+  const parts = whatIf.change ? now.parts.map((value, t) => value - before.parts[t]) : now.parts;
+  const order = bySize(parts).filter((t) => parts[t] !== 0);
+  const shown = order.slice(0, TERMS_SHOWN).map((t) => ({ name: partName(now.players[t], whatIf.states), value: parts[t] }));
+  const rest = order.slice(TERMS_SHOWN).map((t) => parts[t]);
+  if (rest.length > 0) shown.push({ name: `${count(rest.length, 'smaller part')} together`, value: rest.reduce((a, b) => a + b, 0) });
   let at = from;
   const steps = shown.map((part) => {
     const start = at;
