@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 
 import hoeffding
 from hoeffding import Empirical, HoeffdingRegressor, Uniform, decompose
@@ -169,6 +169,18 @@ def test_efficiency_at_every_order(order):
     result = HoeffdingRegressor(order=order, alpha=1e-4).fit(rows, rng.normal(size=200)).decomposition_
     assert result.order == order
     assert_efficient(result, rows, None)
+
+
+@pytest.mark.parametrize("grouping", GROUPINGS)
+@pytest.mark.parametrize("order", [1, 2, 3, None])
+def test_efficiency_of_trees_cut_at_an_order(order, grouping):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 2, (200, 6))
+    y = rng.integers(0, 3, 200)
+    model = RandomForestClassifier(n_estimators=5, max_depth=4, random_state=0).fit(rows, y)
+    result = decompose(model, rows, engine="sparse", order=order, groups={"pair": [0, 5], "trio": [1, 2, 4]})
+    assert result.order == (order or 4) and result.output_shape == (3,)
+    assert_efficient(result, rows, grouping)
 
 
 def test_efficiency_can_fail():
@@ -386,6 +398,7 @@ def test_cells_never_observed_follow_the_policy(unseen):
         (lambda r: r.with_groups({"a": [0, 1], "b": [1]}), ValueError, "groups may not overlap"),
         (lambda r: r.with_groups({"a": ["z"]}), KeyError, "feature 'z' is unknown"),
         (lambda r: r.closed_sobol(["z"]), KeyError, "feature 'z' is unknown"),
+        (lambda r: r.importance(np.zeros((0, 3), int)), ValueError, "X: has no rows to average over"),
         (lambda r: r.importance(np.zeros((2, 3)), [1, -1]), ValueError, "sample_weight[1]=-1.0: weights must be"),
     ],
 )

@@ -5,6 +5,7 @@ import sys
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hoeffding
@@ -56,6 +57,25 @@ def test_a_group_is_shown_by_a_code_and_a_label():
     assert codes.tolist() == [[1, 1, 0], [3, 0, 1], [0, 0, 0], [4, 0, 1]]
     assert labels[:, 0].tolist() == ["Gly", "Val", "none", "Gly + Ala"]
     assert labels[:, 1].tolist() == ["1", "0", "0", "0"]
+
+
+@pytest.mark.usefixtures("fake_shap")
+def test_columns_of_a_table_are_shown_by_their_values():
+    table = pd.DataFrame({"colour": ["red", "blue", "green", "red"] * 9, "age": [20.5, 38.2, None, 51.0, 60.2, 29.0] * 6})
+    y = np.arange(36) % 12 * 1.0
+    result = hoeffding.decompose(y, table, encoding=hoeffding.Encoding.fit(table, thresholds={"age": [30, 40]}))
+    e = result.to_shap(table)
+    assert e.feature_names == ["colour", "age"] and np.issubdtype(e.data.dtype, np.floating)
+    assert e.display_data[:4].tolist() == [
+        ["red", "age ≤ 30"],
+        ["blue", "30 < age ≤ 40"],
+        ["green", "missing"],
+        ["red", "age > 40"],
+    ]
+    by_bits = result.to_shap(table, groups=None)  # every bit for itself
+    assert by_bits.feature_names == list(result.feature_names) and set(by_bits.display_data.ravel()) == {"0", "1"}
+    moved = result.with_groups({"both": result.feature_names}).to_shap(table)
+    assert moved.display_data[0, 0] == "colour=red"  # no column: the bits that are one
 
 
 @pytest.mark.usefixtures("fake_shap")

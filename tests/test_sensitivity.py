@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hoeffding
-from hoeffding import Empirical, HoeffdingRegressor, Product
+from hoeffding import Empirical, HoeffdingRegressor, Moments, Product
 from oracles import KINDS, all_subsets, cube_rows, make_pmf, marginal
 
 seeds = st.integers(0, 2**32 - 1)
@@ -57,23 +57,32 @@ def test_a_product_of_two_fair_bits_by_hand():
 
 
 @pytest.mark.parametrize("c", [0.0, 0.3, -0.6, 0.99])
-def test_two_correlated_bits_by_hand(c):
-    # Signs with E r1 = E r2 = 0 and E r1 r2 = c; f = a r1 + b r2 is additive, so f_1 = a r1, f_2 = b r2, f_12 = 0.
+@pytest.mark.parametrize("g", [0.0, 0.7])
+def test_two_correlated_bits_by_hand(c, g):
+    # Signs with E r1 = E r2 = 0 and E r1 r2 = c; f = a r1 + b r2 + g r1 r2. The components: f_1 = a r1, f_2 = b r2, and
+    # g r1 r2 = g c + f_12 with f_12 = g (1 - c^2) psi_12, since psi_12 = r1 r2 / (1 + c r1 r2) is 1 / (1 + c) where the
+    # signs agree and -1 / (1 - c) where they do not. So Var f_12 = g^2 (1 - c^2), and Cov(f_12, r1) = g E r2 = 0, while
     # Cov(f_1, f) = a^2 + a b c. With a = 1, b = -0.5 and large c the share of the second feature is negative.
     a, b = 1.0, -0.5
     signs = np.array([1.0, -1.0])
-    p = (1 + c * np.multiply.outer(signs, signs)) / 4
-    result = hoeffding.transform(np.add.outer(a * signs, b * signs), p)
-    of_f = a**2 + b**2 + 2 * a * b * c
+    product = np.multiply.outer(signs, signs)
+    p = (1 + c * product) / 4
+    result = hoeffding.transform(np.add.outer(a * signs, b * signs) + g * product, p)
+    pair = g**2 * (1 - c**2)
+    of_f = a**2 + b**2 + 2 * a * b * c + pair
     v = result.variance()
-    np.testing.assert_allclose(v.structural, [0, a**2, b**2, 0], atol=1e-13)
+    np.testing.assert_allclose(result.coefficients, [g * c, a, b, g * (1 - c**2)], atol=1e-13)
+    np.testing.assert_allclose(v.structural, [0, a**2, b**2, pair], atol=1e-13)
     np.testing.assert_allclose(v.correlative, [0, a * b * c, a * b * c, 0], atol=1e-13)
-    wanted = np.array([a**2 + a * b * c, b**2 + a * b * c]) / of_f
-    for index in (result.sobol().first, result.sobol().total, result.shapley_effects()):
-        np.testing.assert_allclose(index, wanted, atol=1e-12)
-    np.testing.assert_allclose(result.sobol().first_structural, np.array([a**2, b**2]) / of_f, atol=1e-12)
+    assert v.of_f == pytest.approx(of_f) and v.share.sum() == pytest.approx(1)
+    alone = np.array([a**2 + a * b * c, b**2 + a * b * c]) / of_f
+    found = result.sobol()
+    np.testing.assert_allclose(found.first, alone, atol=1e-12)
+    np.testing.assert_allclose(found.total, alone + pair / of_f, atol=1e-12)
+    np.testing.assert_allclose(result.shapley_effects(), alone + pair / of_f / 2, atol=1e-12)
+    np.testing.assert_allclose(found.first_structural, np.array([a**2, b**2]) / of_f, atol=1e-12)
     if c > 0.9:
-        assert wanted[1] < 0 and wanted[0] > 1  # nothing is clipped
+        assert alone[1] < 0 and alone[0] > 1  # nothing is clipped
 
 
 @given(seeds, st.sampled_from(KINDS[:3]), st.sampled_from(["player", None]))
@@ -226,6 +235,8 @@ def test_the_degree_ignores_what_is_below_the_tolerance():
     ("call", "message"),
     [
         (lambda r: r.noise_stability(1.5), "rho=1.5: must lie between -1 and 1"),
+        (lambda r: r.noise_stability("a"), "rho='a': must lie between -1 and 1"),
+        (lambda r: r.degree("a"), "tol='a': must be at least 0 and less than 1"),
         (lambda r: r.degree(-1), "tol=-1: must be at least 0 and less than 1"),
         (lambda r: r.sobol(groups="sum"), "groups='sum': the indices of a group are not sums over its features"),
         (lambda r: r.shapley_effects(groups="x"), "groups='x': must be 'player'"),
@@ -283,11 +294,33 @@ def test_the_bootstrap_works_with_weights_of_a_fit():
     assert found.high[0] < 0 or found.low[0] > 0
 
 
+def test_chunks_of_one_row_are_rows():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 2, (60, 3))
+    y = rows[:, 0] + rng.normal(size=60)
+    model = HoeffdingRegressor(order=2, alpha=0)
+    parts = [Moments.from_chunk(rows[[k]], y[[k]], order=2) for k in range(60)]
+
+    def of_chunks(times):
+        drawn = [part for part, n in zip(parts, times, strict=True) for _ in range(int(n))]
+        return model.fit_moments(Moments.merge(drawn)).decomposition_
+
+    def of_rows(weights):
+        return model.fit(rows, y, sample_weight=weights).decomposition_
+
+    one, other = (
+        hoeffding.bootstrap(decompose, 60, lambda r: r.shapley_effects(), rng=0, n_resamples=5)
+        for decompose in (of_chunks, of_rows)
+    )
+    np.testing.assert_allclose(one.replicates, other.replicates, rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"n_resamples": 1}, "n_resamples=1: expected an integer, at least 2"),
         ({"level": 1.0}, "level=1.0: must lie between 0 and 1"),
+        ({"level": "95"}, "level='95': must lie between 0 and 1"),
         ({"statistic": lambda r: np.zeros(len(r.family))}, "statistic: has shape"),
     ],
 )

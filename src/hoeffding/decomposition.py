@@ -280,7 +280,7 @@ class Decomposition:
 
     def noise_stability(self, rho: float) -> FloatArray:
         """``sum_S rho^|S| E[f_S f]``: under the uniform measure ``E[f(X) f(Y)]`` for rho-correlated X and Y."""
-        if not -1 <= rho <= 1:
+        if not (isinstance(rho, int | float | np.number) and -1 <= rho <= 1):
             raise ValueError(f"rho={rho!r}: must lie between -1 and 1")
         weight = self.spectral_weight()
         return np.asarray(np.tensordot(float(rho) ** np.arange(len(weight)), weight, axes=1))
@@ -384,6 +384,8 @@ class Decomposition:
         if X is None and sample_weight is not None:
             raise ValueError("sample_weight: goes with X; without X the measure has weights of its own")
         bits, mass = self._rows_of_measure() if X is None else (self._bits(X), None)
+        if bits.n_rows == 0:
+            raise ValueError("X: has no rows to average over")
         if sample_weight is not None:
             mass = as_weights("sample_weight", sample_weight, bits.n_rows)
         weights = attribution.player_weights(self.family, self._players(groups), "shapley")

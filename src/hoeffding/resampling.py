@@ -26,7 +26,7 @@ class Estimate:
     standard_error : array
         The standard deviation over the resamples.
     low, high : array
-        The confidence interval.
+        The confidence interval, from the quantiles of the replicates; NaN if the statistic is NaN in any resample.
     level : float
         Its nominal coverage.
     replicates : array, shape (n_resamples, ...)
@@ -53,13 +53,15 @@ def bootstrap(
     """Standard errors and confidence intervals by resampling rows, everything decomposed anew each time.
 
     Rows are drawn with replacement, which is to say that each gets a multinomial weight. What varies is the measure
-    (and, of a regression, the fit); the rows and the model's outputs are computed once.
+    (and, of a regression, the fit); the rows and the model's outputs are computed once. What is drawn may also be
+    chunks of rows that are known through their moments, see ``docs/sensitivity.md``.
 
     Parameters
     ----------
     decompose : callable
         From weights of shape (n_rows,), integers that sum to ``n_rows``, to a result.
     n_rows : int
+        How many rows, or chunks, there are to draw from.
     statistic : callable
         From that result to a number or an array, the same shape every time.
     rng : numpy.random.Generator or int
@@ -81,7 +83,7 @@ def bootstrap(
     (array([0.81, 0.13, 0.12]), array([0.01, 0.01, 0.01]))
     """
     n, count, generator = as_count("n_rows", n_rows, 1), as_count("n_resamples", n_resamples, 2), as_rng(rng)
-    if not 0 < level < 1:
+    if not (isinstance(level, int | float | np.number) and 0 < level < 1):
         raise ValueError(f"level={level!r}: must lie between 0 and 1")
     value = as_real("statistic", statistic(decompose(np.ones(n))))
     replicates = np.empty((count, *value.shape))

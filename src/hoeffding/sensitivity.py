@@ -134,7 +134,7 @@ def by_order(values: FloatArray, family: SubsetFamily) -> FloatArray:
 
 def degree(variance: Variance, family: SubsetFamily, tol: float) -> int:
     """The size of the largest set whose component has a standard deviation above ``tol`` times that of f."""
-    if not 0 <= tol < 1:
+    if not (isinstance(tol, int | float | np.number) and 0 <= tol < 1):
         raise ValueError(f"tol={tol!r}: must be at least 0 and less than 1")
     alive = variance.structural > tol**2 * variance.of_f
     return int(family.sizes[alive.reshape(len(family), -1).any(axis=1)].max(initial=0))
