@@ -16,6 +16,7 @@ from hoeffding.resampling import Estimate, bootstrap
 from hoeffding.sensitivity import Sobol, Variance
 from hoeffding.subsets import SubsetFamily
 from hoeffding.tables import Encoding
+from hoeffding.to_file import apply
 
 if TYPE_CHECKING:
     from hoeffding import plots, report
@@ -46,6 +47,7 @@ __all__ = [
     "Uniform",
     "Variance",
     "__version__",
+    "apply",
     "bootstrap",
     "decompose",
     "inverse_transform",

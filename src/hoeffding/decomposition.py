@@ -303,6 +303,11 @@ class Decomposition:
         return self._players("player").names
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """The components by the names of their features, such as ``a × b``, in the order of ``subsets``."""
+        return tuple(map(self._label, self.subsets))
+
+    @property
     def base_value(self) -> FloatArray:
         """The component of the empty set: the mean of the decomposed function."""
         return np.asarray(self.coefficients[0])

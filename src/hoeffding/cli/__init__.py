@@ -76,7 +76,7 @@ def _build_app() -> "Typer":
     import rich  # noqa: F401  # typer can do without, the tables cannot
     import typer
 
-    from hoeffding.cli import bench, demo, explain, info, reproduce
+    from hoeffding.cli import apply, bench, demo, explain, info, reproduce
 
     app = typer.Typer(
         help=HELP, epilog=EXAMPLES, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
@@ -99,6 +99,7 @@ def _build_app() -> "Typer":
 
     app.command(epilog="Example: hoeffding demo")(demo.demo)
     app.command(epilog=explain.EXAMPLES)(explain.explain)
+    app.command(epilog=apply.EXAMPLES)(apply.apply)
     app.command(epilog="Example: hoeffding bench --threads 2")(bench.bench)
     app.command(epilog="Example: hoeffding reproduce --quick -o page")(reproduce.reproduce)
     app.command(epilog="Example: HOEFFDING_ISA=portable hoeffding info")(info.info)
