@@ -31,6 +31,7 @@ from hoeffding import decompose
 from hoeffding.components import Components, Weights
 from hoeffding.engines import sparse
 from hoeffding.engines.parities import closure, parity_coefficients
+from hoeffding.engines.trees.ensemble import ClosureTooLargeError
 from hoeffding.machine import n_threads, readable_bytes
 from hoeffding.moments import Counted, Moments
 from hoeffding.reproduce.models import black_box, load
@@ -265,7 +266,7 @@ def growth(args: argparse.Namespace) -> None:
         try:
             n_sets = f"{len(read_trees(model, X[:n], None, 5_000_000, args.threads).closed):,}"
             seconds = f"{timed(lambda: ours(model, X[:n], args.threads), 1)[0]:.2f}"
-        except (hoeffding.engines.parities.ClosureTooLargeError, MemoryError) as error:
+        except (ClosureTooLargeError, MemoryError) as error:
             n_sets, seconds = f"{type(error).__name__}", "-"
         print(f"  {words:<34}{n_sets:>24} sets{seconds:>10}", flush=True)
 

@@ -14,7 +14,8 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.tree import DecisionTreeRegressor
 
 import hoeffding
-from hoeffding import Empirical, HoeffdingRegressor, decompose
+from hoeffding import Empirical, HoeffdingRegressor, decompose, tree_bits
+from hoeffding.engines.trees.ensemble import ClosureTooLargeError
 from strategies import seeds
 
 
@@ -298,6 +299,16 @@ def test_deep_trees_on_numbers_go_to_another_engine_before_memory_runs_out():
     assert "max_sets=20,000" in result.reason
     assert result.fidelity < 1
     assert {name for name, _ in result.groups} == {"x0", "x1", "x2", "x3"}
+
+
+def test_paths_that_are_too_long_are_known_before_anything_is_made(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 5))
+    tree = DecisionTreeRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1] + rng.normal(size=3000))
+    monkeypatch.setattr(tree_bits, "family_of_paths", lambda *_: pytest.fail("made"))
+    with pytest.raises(ClosureTooLargeError, match=r"max_sets=100: the paths of the trees have at least 128 different"):
+        decompose(tree, X, max_sets=100, engine="sparse")
+    assert "max_sets=1,000" in decompose(tree, X, max_sets=1000).reason
 
 
 def test_an_order_keeps_the_components_of_the_complete_decomposition():

@@ -13,12 +13,12 @@ from hoeffding.bits import BitMatrix
 from hoeffding.components import Components, Weights
 from hoeffding.engines import sparse
 from hoeffding.engines.parities import (
-    ClosureTooLargeError,
     closure,
     family_of_paths,
     parity_coefficients,
     tables_of_paths,
 )
+from hoeffding.engines.trees.ensemble import ClosureTooLargeError
 from hoeffding.engines.trees.splits import Leaves
 from hoeffding.moments import Counted
 from oracles import LocalRule

@@ -55,7 +55,7 @@ def test_the_trees_on_bits_have_the_same_values(drawn):
 def test_the_leaves_add_up_to_the_trees(drawn):
     ensemble, rows, _ = drawn
     bits, on_bits = split_bits(ensemble, *of_columns(rows))
-    leaves = list_leaves(on_bits)
+    leaves = list_leaves(on_bits, 10**6)
     total = sum_of_leaves(leaves, ensemble.base, bits.evaluate(rows).to_rows())
     expected = ensemble.predict(rows).reshape(len(rows), -1)
     np.testing.assert_allclose(total, expected, rtol=0, atol=EXACT)
@@ -80,7 +80,7 @@ def test_no_two_bits_ask_the_same_and_no_bit_is_unused(drawn):
 @given(drawn=ensembles())
 def test_paths_are_sorted_without_repetitions(drawn):
     ensemble, rows, _ = drawn
-    leaves = list_leaves(split_bits(ensemble, *of_columns(rows))[1])
+    leaves = list_leaves(split_bits(ensemble, *of_columns(rows))[1], 10**6)
     for a, b in zip(leaves.path_starts, leaves.path_starts[1:], strict=False):
         assert (np.diff(leaves.path_bits[a:b]) > 0).all()
 
@@ -107,7 +107,7 @@ def test_a_tree_of_constant_splits_becomes_a_leaf():
     assert len(bits) == 0
     assert on_bits.n_nodes == 1
     assert bits.evaluate(np.zeros((3, 1))).to_rows().shape == (3, 0)
-    leaves = list_leaves(on_bits)
+    leaves = list_leaves(on_bits, 10**6)
     np.testing.assert_array_equal(leaves.leaf_values, [[1.0]])
     np.testing.assert_array_equal(leaves.path_starts, [0, 0])
 
@@ -151,7 +151,7 @@ def test_sets_of_categories_on_a_column_of_bits_are_the_bit_or_its_opposite():
 def test_what_a_path_has_answered_is_not_asked_again():
     ensemble = one_column(numeric([(0.5, False), (0.5, False)]))
     bits, on_bits = split_bits(ensemble, np.array([False]), np.array([False]))
-    leaves = list_leaves(on_bits)
+    leaves = list_leaves(on_bits, 10**6)
     assert len(bits) == 1
     np.testing.assert_array_equal(leaves.path_starts, [0, 1, 2])  # the leaf between the two splits is out of reach
     np.testing.assert_array_equal(sorted(leaves.leaf_values.ravel()), [1.0, 3.0])
@@ -162,8 +162,8 @@ def test_many_trees_are_followed_in_blocks(monkeypatch):
     ensemble = random_ensemble(rng, ["bits"] * 6, n_trees=30, depth=5)
     rows = random_values(rng, ["bits"] * 6, 20)
     on_bits = split_bits(ensemble, *of_columns(rows))[1]
-    whole = list_leaves(on_bits)
+    whole = list_leaves(on_bits, 10**6)
     monkeypatch.setattr("hoeffding.engines.trees.splits.NODES_AT_ONCE", 64)
-    in_blocks = list_leaves(on_bits)
+    in_blocks = list_leaves(on_bits, 10**6)
     assert len(whole) == len(in_blocks)
     assert whole.leaf_values.sum() == pytest.approx(in_blocks.leaf_values.sum())

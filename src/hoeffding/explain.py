@@ -27,9 +27,9 @@ from hoeffding.checks import as_count, as_order, as_weights
 from hoeffding.decomposition import Decomposition
 from hoeffding.engines import sparse
 from hoeffding.engines.cube import transform, transform_plan
-from hoeffding.engines.parities import MAX_SETS, ClosureTooLargeError
+from hoeffding.engines.parities import MAX_SETS
 from hoeffding.engines.trees import is_tree_model
-from hoeffding.engines.trees.ensemble import NotASumOfTreesError
+from hoeffding.engines.trees.ensemble import ClosureTooLargeError, NotASumOfTreesError
 from hoeffding.engines.trees.polynomial import Polynomial
 from hoeffding.in_chunks import DEFAULT_ORDER, SMALL_CUBE, InChunks, Points, mild_penalty, of_exact
 from hoeffding.machine import n_threads

@@ -22,9 +22,9 @@ from hoeffding.chunks import Chunk
 from hoeffding.components import Weights
 from hoeffding.decomposition import Decomposition
 from hoeffding.engines import sparse
-from hoeffding.engines.parities import ClosureTooLargeError, closure, parity_coefficients
+from hoeffding.engines.parities import closure, parity_coefficients
 from hoeffding.engines.trees import is_tree_model
-from hoeffding.engines.trees.ensemble import NotASumOfTreesError
+from hoeffding.engines.trees.ensemble import ClosureTooLargeError, NotASumOfTreesError
 from hoeffding.engines.trees.polynomial import Polynomial
 from hoeffding.engines.trees.rows import read_rows
 from hoeffding.measure import Empirical

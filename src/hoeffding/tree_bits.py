@@ -72,7 +72,7 @@ class SumOfTables:
 def read_trees(model: Any, X: Any, output: str | None, max_sets: int, threads: int) -> SumOfTables:
     """Read a fitted model of trees (or a pipeline that ends in one) and its rows, shape (n, d).
 
-    Raises :class:`~hoeffding.engines.parities.ClosureTooLargeError` if the paths have more than ``max_sets`` subsets.
+    Raises :class:`~hoeffding.engines.trees.ensemble.ClosureTooLargeError` if there are more than ``max_sets`` sets.
     """
     trees, X = Trees.read(model, X, output)
     rows = read_rows(trees.ensemble, X)
@@ -163,19 +163,20 @@ class Trees:
         if held.bits:  # the columns are the bits, whether the trees use them or not
             everywhere = np.ones(ensemble.n_features, np.bool_)
             splits, on_bits = split_bits(ensemble, everywhere, ~everywhere)
-            leaves = list_leaves(on_bits)
+            leaves = list_leaves(on_bits, max_sets)
             leaves = replace(leaves, path_bits=splits.column[leaves.path_bits])
             found = self._with_tables(leaves, ensemble.n_features, max_sets)
             return found if self.encoding is None else replace(found, names=self.encoding.feature_names)
         splits, on_bits = split_bits(ensemble, held.binary, held.missing)
-        leaves = list_leaves(on_bits)
+        leaves = list_leaves(on_bits, max_sets)
         if len(splits):
+            found = self._with_tables(leaves, len(splits), max_sets)
             encoding = _encoding_of(splits, ensemble, self.names)
         elif X is None:
             raise NotASumOfTreesError("the trees are constant: they ask nothing that could be a bit")
         else:  # no question is asked, any bits will do
             encoding = Encoding.fit(X)
-        found = self._with_tables(leaves, encoding.n_features, max_sets)
+            found = self._with_tables(leaves, encoding.n_features, max_sets)
         return replace(found, splits=splits, encoding=encoding, names=encoding.feature_names)
 
     def _with_tables(self, leaves: Leaves, d: int, max_sets: int) -> Trees:

@@ -17,9 +17,8 @@ from hoeffding.cli.given import Given
 from hoeffding.cli.subjects import Subject, from_column, from_file, trained
 from hoeffding.cli.summary import print_summary
 from hoeffding.decomposition import Decomposition
-from hoeffding.engines.parities import ClosureTooLargeError
 from hoeffding.engines.trees import is_tree_model
-from hoeffding.engines.trees.ensemble import NotASumOfTreesError
+from hoeffding.engines.trees.ensemble import ClosureTooLargeError, NotASumOfTreesError
 from hoeffding.explain import ENGINES, decompose
 from hoeffding.machine import readable_bytes
 from hoeffding.progress import reporting, say

@@ -14,27 +14,16 @@ import numpy.typing as npt
 
 from hoeffding._kernels.reference import walsh_hadamard
 from hoeffding.components import Components
+from hoeffding.engines.trees.ensemble import ClosureTooLargeError
 from hoeffding.engines.trees.splits import Leaves
-from hoeffding.machine import readable_bytes, require_memory
+from hoeffding.machine import require_memory
 from hoeffding.subsets import IndexArray, SubsetFamily, find_rows, index_dtype, unique_rows
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-BYTES_OF_A_SET = 1000.0  # a set of six features: cells, positions, sums
 MAX_SETS = 1_000_000  # of a closure, unless the caller allows more: some seconds and gigabytes
 CHUNK = 2**21  # subsets of paths that are listed at once
-
-
-class ClosureTooLargeError(ValueError):
-    """There are more sets than a budget allows. ``n_sets`` says how many were found before the search stopped."""
-
-    def __init__(self, n_sets: int, budget: int) -> None:
-        self.n_sets = n_sets
-        super().__init__(
-            f"max_sets={budget:,}: the paths of the trees have at least {n_sets:,} different subsets; raise max_sets "
-            f"(a set takes some {readable_bytes(BYTES_OF_A_SET)}), use shallower trees, or engine='regression'"
-        )
 
 
 def family_of_paths(d: int, leaves: Leaves) -> SubsetFamily:

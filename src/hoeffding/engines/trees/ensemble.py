@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hoeffding.machine import readable_bytes
+
 FloatArray = npt.NDArray[np.float64]
 NodeArray = npt.NDArray[np.int32]
 BoolArray = npt.NDArray[np.bool_]
@@ -22,6 +24,20 @@ BoolArray = npt.NDArray[np.bool_]
 
 class NotASumOfTreesError(ValueError):
     """What is asked for is no sum of trees, or not one that can be read; other engines take any model."""
+
+
+BYTES_OF_A_SET = 1000.0  # a set of six features: cells, positions, sums
+
+
+class ClosureTooLargeError(ValueError):
+    """There are more sets than a budget allows. ``n_sets`` says how many were found before the search stopped."""
+
+    def __init__(self, n_sets: int, budget: int) -> None:
+        self.n_sets = n_sets
+        super().__init__(
+            f"max_sets={budget:,}: the paths of the trees have at least {n_sets:,} different subsets; raise max_sets "
+            f"(a set takes some {readable_bytes(BYTES_OF_A_SET)}), use shallower trees, or engine='regression'"
+        )
 
 
 DOUBLE = 2.0**-53  # unit roundoff: of the numbers in which a library adds up its trees

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hoeffding.bits import BitMatrix, pack_columns
-from hoeffding.engines.trees.ensemble import BoolArray, Ensemble, FloatArray, NodeArray
+from hoeffding.engines.trees.ensemble import BoolArray, ClosureTooLargeError, Ensemble, FloatArray, NodeArray
 
 KINDS = ("bit", "above", "member", "missing")
 BIT, ABOVE, MEMBER, MISSING, CONSTANT = range(5)
@@ -273,12 +273,13 @@ class Leaves:
         return len(self.leaf_values)
 
 
-def list_leaves(ensemble: Ensemble) -> Leaves:
+def list_leaves(ensemble: Ensemble, max_sets: int) -> Leaves:
     """The leaves of an ensemble on bits, from :func:`split_bits`; leaves that no row can reach are left out.
 
-    A bit that a path meets again counts once, and the child that contradicts it is not followed.
+    A bit that a path meets again counts once, and the child that contradicts it is not followed. A path of more than
+    ``max_sets`` subsets is an error, as soon as it is met.
     """
-    found = [part for roots in _blocks(ensemble) for part in _leaves_below(ensemble, roots)]
+    found = [part for roots in _blocks(ensemble) for part in _leaves_below(ensemble, roots, max_sets)]
     nodes = np.concatenate([np.zeros(0, np.int32), *(node for node, _ in found)])
     lengths = np.concatenate([np.zeros(0, np.int64), *((path >= 0).sum(axis=1) for _, path in found)])
     literals = np.concatenate([np.zeros(0, np.int32), *(path[path >= 0] for _, path in found)])
@@ -300,13 +301,16 @@ def _blocks(ensemble: Ensemble) -> Iterator[NodeArray]:
         first = last
 
 
-def _leaves_below(e: Ensemble, roots: NodeArray) -> Iterator[tuple[NodeArray, NodeArray]]:
+def _leaves_below(e: Ensemble, roots: NodeArray, max_sets: int) -> Iterator[tuple[NodeArray, NodeArray]]:
     """Level by level the leaves, ``(k,)``, and the sorted literals on their paths, ``(k, depth)``.
 
     A literal is one number, ``2 * bit + value``; -1 stands where a path met a bit again.
     """
     node, path = roots, np.zeros((len(roots), 0), np.int32)
     while node.size:
+        longest = int((path >= 0).sum(axis=1).max()) if 2 ** path.shape[1] > max_sets else 0
+        if 2**longest > max_sets:
+            raise ClosureTooLargeError(2**longest, max_sets)
         inner = e.feature[node] >= 0
         if not inner.all():
             yield node[~inner], np.sort(path[~inner], axis=1)
