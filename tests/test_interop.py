@@ -61,7 +61,9 @@ def test_a_group_is_shown_by_a_code_and_a_label():
 
 @pytest.mark.usefixtures("fake_shap")
 def test_columns_of_a_table_are_shown_by_their_values():
-    table = pd.DataFrame({"colour": ["red", "blue", "green", "red"] * 9, "age": [20.5, 38.2, None, 51.0, 60.2, 29.0] * 6})
+    table = pd.DataFrame(
+        {"colour": ["red", "blue", "green", "red"] * 9, "age": [20.5, 38.2, None, 51.0, 60.2, 29.0] * 6}
+    )
     y = np.arange(36) % 12 * 1.0
     result = hoeffding.decompose(y, table, encoding=hoeffding.Encoding.fit(table, thresholds={"age": [30, 40]}))
     e = result.to_shap(table)

@@ -12,7 +12,6 @@ from hoeffding.engines.trees import read_ensemble
 from hoeffding.engines.trees.ensemble import NotASumOfTreesError
 
 lightgbm = pytest.importorskip("lightgbm")
-pytestmark = pytest.mark.oracle
 
 N = 400
 SETTINGS = {"n_estimators": 8, "num_leaves": 9, "min_child_samples": 5, "verbose": -1, "random_state": 0, "n_jobs": 1}

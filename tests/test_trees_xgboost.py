@@ -13,7 +13,6 @@ from hoeffding.engines.trees import xgboost as reader
 from hoeffding.engines.trees.ensemble import NotASumOfTreesError
 
 xgboost = pytest.importorskip("xgboost")
-pytestmark = pytest.mark.oracle
 
 N = 400
 SETTINGS = {"n_estimators": 8, "max_depth": 3, "random_state": 0, "n_jobs": 1}

@@ -77,21 +77,33 @@ def decompose(  # noqa: PLR0913  # one argument for each choice
         estimator with ``predict``; a function that takes ``X`` and returns its values; these values themselves, shape
         (n,) or (n, m), or the name of the column of ``X`` that holds them; or a :class:`Polynomial` of bits.
     X : array, data frame, sparse matrix, shape (n, d), or what is read in chunks
-        Chunks come from a path or another source of a :class:`hoeffding.Stream`, or a Dask collection. The rows whose
-        distribution is meant; repeated rows weigh more. Columns that are not bits are encoded, see ``encoding``;
-        those of a sum of trees become one bit for each different split. order : int, optional The largest number of
-        features in a component. By default all orders where the engine is exact, else 2. Of an exact engine these are
-        the components of the complete decomposition. engine : "auto", "sparse", "cube", "regression", or a
-        HoeffdingRegressor A ``HoeffdingRegressor`` is the regression engine with settings of yours (it is not
-        changed). output : "prediction", "probability" or "margin", optional Of an estimator. By default what its
-        trees add up to (log-odds for boosted classifiers), or the probabilities of any other classifier, or else its
-        prediction. feature_names : sequence of str, optional By default the names of the columns, or ``x0``, ``x1``,
-        ... groups : {name: features}, optional Features that belong together, by name or index. By default the bits
-        of one encoded column. sample_weight : array, shape (n,), optional distinct : bool Give every distinct row of
-        bits the same weight. encoding : Encoding, optional How columns become bits. By default bits are taken as they
-        are, and other tables by ``Encoding.fit(X)``. tol : float Of the sparse engine: leave out components of less
-        than this share of the variance. max_sets : int Of the sparse engine: how many sets the closure of the paths
-        may have. A set of six features takes about 1 KB. n_jobs : int Threads; -1 means all cores.
+        The rows whose distribution is meant; repeated rows weigh more. Columns that are not bits are encoded, see
+        ``encoding``; those of a sum of trees become one bit for each different split. Chunks come from a path or
+        another source of a :class:`hoeffding.Stream`, or a Dask collection.
+    order : int, optional
+        The largest number of features in a component. By default all orders where the engine is exact, else 2.
+        Of an exact engine these are the components of the complete decomposition.
+    engine : "auto", "sparse", "cube", "regression", or a HoeffdingRegressor
+        A ``HoeffdingRegressor`` is the regression engine with settings of yours (it is not changed).
+    output : "prediction", "probability" or "margin", optional
+        Of an estimator. By default what its trees add up to (log-odds for boosted classifiers), or the probabilities of
+        any other classifier, or else its prediction.
+    feature_names : sequence of str, optional
+        Of the features of the result, which are bits. By default the names of the columns, or ``x0``, ``x1``, ...;
+        columns that are not bits get their names from a data frame.
+    groups : {name: features}, optional
+        Features that belong together, by name or index. By default the bits of one encoded column.
+    sample_weight : array, shape (n,), optional
+    distinct : bool
+        Give every distinct row of bits the same weight.
+    encoding : Encoding, optional
+        How columns become bits. By default bits are taken as they are, and other tables by ``Encoding.fit(X)``.
+    tol : float
+        Of the sparse engine: leave out components of less than this share of the variance.
+    max_sets : int
+        Of the sparse engine: how many sets the closure of the paths may have. A set of six features takes about 1 KB.
+    n_jobs : int
+        Threads; -1 means all cores.
 
     Returns
     -------
