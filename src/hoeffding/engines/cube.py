@@ -47,6 +47,7 @@ ROUNDING = 4 * np.finfo(float).eps
 FEW_OPERATIONS = 1e8  # a moment: not worth the detour through the null space
 RARE = 1e-10
 MANY_OPERATIONS = 3e10  # some seconds: the cost is then stated as a warning
+INSTEAD = "use fewer features, or the components of low order by decompose(values at rows, rows, order=2)"
 STEP = 20  # operations at one step of the triangular recursion, for comparison with linear algebra
 
 
@@ -309,14 +310,14 @@ def _with_pmf(measure: Measure) -> Measure:
 
 def _admit(plan: Plan) -> None:
     """State the cost of what is expensive; refuse what cannot be done."""
-    require_memory(plan.memory, f"the {plan.route} route", "decompose fewer outputs at once, or use fewer features")
+    require_memory(plan.memory, f"the {plan.route} route", f"decompose fewer outputs at once, or {INSTEAD}")
     if plan.route in ("null space", "row space"):
         logger.log(logging.WARNING if plan.operations > MANY_OPERATIONS else logging.INFO, "%s", plan)
         if plan.operations > MAX_OPERATIONS:
             raise ValueError(
                 f"pmf: the decomposition is not unique ({plan.reason}) and choosing one would take "
                 f"{plan.operations:.1e} operations, the limit is {MAX_OPERATIONS:.0e}; "
-                f"use a measure with full support, or fewer features"
+                f"use a measure with full support, or {INSTEAD}"
             )
 
 
