@@ -93,7 +93,7 @@ def test_the_players_are_the_columns_and_the_components_add_up(folder):
     assert [player["name"] for player in facts["players"]] == ["town", "member", "children", "age"]
     assert facts["engine"]["name"] == "sparse" and facts["fidelity"]["r2"] == pytest.approx(1, abs=1e-12)
     assert sum(facts["outputs"][0]["share_by_order"]) == pytest.approx(1, abs=1e-9)
-    assert details(facts)["explained"] == "log-odds of buys = yes"
+    assert details(facts)["Explained"] == "log-odds of buys = yes"
 
 
 def test_the_score_is_of_rows_that_training_did_not_see():
@@ -112,7 +112,7 @@ def test_rows_and_seeds_are_honoured(folder):
     )
     assert one == same and one["outputs"] != other["outputs"]
     assert one["measure"]["rows"] == 200
-    assert "of which 200 rows drawn at random (seed 0)" in details(one)["table"]
+    assert "of which 200 rows drawn at random (seed 0)" in details(one)["Table"]
 
 
 def test_rows_without_a_target_are_left_out_and_counted(folder, tmp_path):
@@ -120,7 +120,7 @@ def test_rows_without_a_target_are_left_out_and_counted(folder, tmp_path):
     table.loc[:9, "buys"] = None
     table.to_csv(tmp_path / "t.csv", index=False)
     facts = facts_of(tmp_path / "t.csv", "--target", "buys", "--drop", "spends")
-    assert details(facts)["rows left out"] == "10, without buys" and facts["measure"]["rows"] == N - 10
+    assert details(facts)["Rows left out"] == "10, without buys" and facts["measure"]["rows"] == N - 10
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_model_from_a_file_is_explained_on_its_own_columns(folder, tmp_path):
     facts = facts_of(folder / "mixed.csv", "--model", tmp_path / "m.joblib", "--trust-pickle", "--drop", "buys")
     assert facts["engine"]["name"] == "sparse"
     assert [player["name"] for player in facts["players"]] == ["children", "member"]
-    assert details(facts)["not used by it"] == "name, town, age, spends"
+    assert details(facts)["Columns not used"] == "name, town, age, spends"
     mean = model.predict(table[["children", "member"]]).mean()
     assert facts["outputs"][0]["mean"] == pytest.approx(mean, rel=1e-12)
 

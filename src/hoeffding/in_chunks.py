@@ -427,9 +427,9 @@ class InChunks:
         return self._by_trees(trees, "trees on splits", looked.report)
 
     def _by_trees(self, trees: Trees, name: str, before: Report) -> Decomposition:
-        function = TreesInChunks(trees, self.problem.model)
-        e = trees.ensemble
-        return self._exactly(function, name, trees.words, e.single, trees.names, trees.encoding, e.output_names, before)
+        function, first = TreesInChunks(trees, self.problem.model), self.rows.first()
+        e, shown = trees.ensemble, trees.in_terms_of(first.as_given(first.X), self.problem.model)
+        return self._exactly(function, name, trees.words, e.single, shown.names, shown.encoding, e.output_names, before)
 
     def _exactly(  # what is known of the function
         self,

@@ -23,6 +23,7 @@ from hoeffding.engines.trees.polynomial import Polynomial
 from hoeffding.engines.trees.rows import read_rows
 from hoeffding.engines.trees.splits import Leaves, SplitBits, list_leaves, split_bits
 from hoeffding.names import as_feature_names
+from hoeffding.probing import encoding_behind
 from hoeffding.progress import say
 from hoeffding.subsets import SubsetFamily
 from hoeffding.tables import Encoding
@@ -74,10 +75,12 @@ def read_trees(model: Any, X: Any, output: str | None, max_sets: int, threads: i
 
     Raises :class:`~hoeffding.engines.trees.ensemble.ClosureTooLargeError` if there are more than ``max_sets`` sets.
     """
+    pipeline, table = model, X
     trees, X = Trees.read(model, X, output)
     rows = read_rows(trees.ensemble, X)
     trees = trees.on(trees.held(rows), max_sets, X)
     bits, values, checked = trees.at(X, rows, threads)
+    trees = trees.in_terms_of(table, pipeline)
     words = trees.words("all" if checked == bits.n_rows else checked)
     ensemble = trees.ensemble
     return SumOfTables(
@@ -200,6 +203,24 @@ class Trees:
         if check:
             check_sums(self.ensemble, (self.model, X), rows, values, checked)
         return bits, values, len(checked)
+
+    def in_terms_of(self, table: Any, pipeline: Any) -> Trees:
+        """With questions about the columns of the table that a pipeline prepares, where every bit is one at its rows.
+
+        What it says of bits of rows stays as it is; names and encoding are those of the table.
+        """
+        if last_step(pipeline) is pipeline or len(pipeline.steps) == 1 or (self.splits is None and self.encoding):
+            return self
+
+        def ask(some: Any) -> BitMatrix:
+            rows = read_rows(self.ensemble, through_pipeline(pipeline, some)[1])
+            found = _as_bits(rows) if self.splits is None else self.splits.evaluate(rows)
+            if found is None:
+                raise ValueError("other values than zeros and ones")
+            return found
+
+        encoding = encoding_behind(pipeline, table, ask)
+        return self if encoding is None else replace(self, encoding=encoding, names=encoding.feature_names)
 
     def words(self, checked: Any) -> str:
         """What was read, and at how many rows it was compared with the model."""

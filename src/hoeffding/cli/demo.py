@@ -16,8 +16,9 @@ from hoeffding.explain import decompose
 from hoeffding.machine import readable_bytes
 from hoeffding.progress import reporting, say
 
-REPORT = Path("hoeffding-demo.md")
+REPORT = Path("hoeffding-demo.html")
 TREES, DEPTH = 100, 5
+FOREST = f"random forest of {TREES} trees of depth {DEPTH}, trained on three quarters of the rows"
 HELD_OUT = 4  # every so many rows
 
 
@@ -33,7 +34,9 @@ def demo(
     with reporting():
         result, details = demo_result()
         say("Gathering the facts")
-        facts = report.facts(result, title="What tells poisonous mushrooms from edible ones", details=details)
+        facts = report.facts(
+            result, model=FOREST, title="What tells poisonous mushrooms from edible ones", details=details
+        )
         say(f"Writing {output}")
         report.write(facts, output)
     console = Console(highlight=False, markup=False)
@@ -59,10 +62,9 @@ def demo_result() -> tuple[Decomposition, dict[str, str]]:
     result = decompose(forest, data.X, feature_names=data.feature_names, groups=dict(data.groups))
     seconds = time.perf_counter() - start
     details = {
-        "data": f"{data.description} {data.licence}",
-        "model": f"random forest of {TREES} trees of depth {DEPTH}, trained on {int((~held).sum())} rows",
-        "held out": f"accuracy {accuracy:.4f} ({int(held.sum())} rows)",
-        "explained": f"the probability that a mushroom is {data.classes[1]}",
-        "time": f"{seconds:.2f} s for all components",
+        "Data": f"{data.description} {data.licence}",
+        "Held out": f"accuracy {accuracy:.4f} ({int(held.sum())} rows)",
+        "Explained": f"the probability that a mushroom is {data.classes[1]}",
+        "Time": f"{seconds:.2f} s for all components",
     }
     return result, details

@@ -24,7 +24,7 @@ from hoeffding.machine import readable_bytes
 from hoeffding.progress import reporting, say
 from hoeffding.tables import Encoding
 
-REPORT = "hoeffding-report.md"
+REPORT = "hoeffding-report.html"
 BINS, BINS_TRAINED = 4, 16  # nested thresholds are nearly the same bit where they are many, which a fit does not bear
 
 EXAMPLES = """Examples:
@@ -192,11 +192,13 @@ def _facts(subject: Subject, result: Decomposition) -> dict[str, Any]:
     from hoeffding import report
 
     if result.engine != "regression":
-        return report.facts(result, title=subject.title, details=subject.details)
+        return report.facts(result, model=subject.name, title=subject.title, details=subject.details)
     say("Comparing with the model")
     values = evaluate(subject.model, subject.X, len(subject.X), subject.output)
     outputs = values.at_rows[:, 0] if values.single else values.at_rows
-    return report.facts(result, subject.X, outputs=outputs, title=subject.title, details=subject.details)
+    return report.facts(
+        result, subject.X, outputs=outputs, model=subject.name, title=subject.title, details=subject.details
+    )
 
 
 def _show(facts: dict[str, Any], as_json: bool, written: list[Path]) -> None:

@@ -55,7 +55,7 @@ class Given:
         if keep.all():
             return self
         frame, features = (part[keep].reset_index(drop=True) for part in (self.frame, self.features))
-        note = {"rows left out": f"{int((~keep).sum())}, {why}"}
+        note = {"Rows left out": f"{int((~keep).sum())}, {why}"}
         return Given(self.path, frame, features, self.words, self.notes | note)
 
 

@@ -19,11 +19,12 @@ FEW_TEXTS = 20
 class Subject:
     """A model (or its values) and the rows of its columns.
 
-    ``details`` say what it is; a model trained here has an encoding of its own, and says which output is meant.
+    ``name`` and ``details`` say what it is. A model trained here has an encoding of its own, and one output is meant.
     """
 
     model: Any
     X: Any
+    name: str
     title: str
     details: dict[str, str]
     encoding: Encoding | None = None
@@ -39,11 +40,11 @@ def trained(given: Given, target: str, task: str | None, bins: int, seed: int) -
     X, left_out = _without_names_of_rows(kept.features)
     say("Training boosted trees")
     found = train(X, y, task=chosen, bins=bins, seed=seed)
-    details = {"table": kept.words, **kept.notes, **left_out, "model": found.what, "held out": found.scores}
-    details["explained"] = found.explains
+    details = {"Table": kept.words, **kept.notes, **left_out, "Held out": found.scores}
+    details["Explained"] = found.explains
     title = f"What tells {target} in {given.path.name}"
     output: Literal["margin"] | None = "margin" if chosen == "classes" else None
-    return Subject(found.model, X, title, details, found.model[0].encoding_, output)
+    return Subject(found.model, X, found.what, title, details, found.model[0].encoding_, output)
 
 
 def _without_names_of_rows(features: Any) -> tuple[Any, dict[str, str]]:
@@ -57,7 +58,7 @@ def _without_names_of_rows(features: Any) -> tuple[Any, dict[str, str]]:
         return features, {}
     if len(found) == features.shape[1]:
         raise ValueError(f"no column is left to learn from: {', '.join(found.values())}")
-    return features.drop(columns=list(found)), {"columns left out": ", ".join(found.values())}
+    return features.drop(columns=list(found)), {"Columns left out": ", ".join(found.values())}
 
 
 def from_column(given: Given, predictions: str) -> Subject:
@@ -71,8 +72,8 @@ def from_column(given: Given, predictions: str) -> Subject:
         )
     kept = given.take(values.notna(), f"without {predictions}")
     y = kept.frame[predictions].to_numpy(np.float64)
-    details = {"table": kept.words, **kept.notes, "model": f"its values, in column {predictions}"}
-    return Subject(y, kept.features, f"What {predictions} in {given.path.name} is made of", details)
+    details, name = {"Table": kept.words, **kept.notes}, f"known by its values, in column {predictions}"
+    return Subject(y, kept.features, name, f"What {predictions} in {given.path.name} is made of", details)
 
 
 def from_file(given: Given, path: Path, target: str | None, trust_pickle: bool) -> Subject:
@@ -83,10 +84,10 @@ def from_file(given: Given, path: Path, target: str | None, trust_pickle: bool) 
     model = read_model(path, trust_pickle=trust_pickle)
     X = columns_for(model, given.features, path)
     unused = [str(name) for name in given.features.columns if name not in X.columns]
-    name = type(model).__name__
-    details = {"table": given.words, "model": f"{name} in {path.name}, of {X.shape[1]} columns"}
+    name = f"{type(model).__name__} in {path.name}, of {X.shape[1]} columns"
+    details = {"Table": given.words}
     if unused:
         more = f" and {len(unused) - SHOWN} more" if len(unused) > SHOWN else ""
-        details["not used by it"] = ", ".join(unused[:SHOWN]) + more
+        details["Columns not used"] = ", ".join(unused[:SHOWN]) + more
     of = "" if target is None else f" for {target}"
-    return Subject(model, X, f"What {path.name}{of} does on {given.path.name}", details)
+    return Subject(model, X, name, f"What {path.name}{of} does on {given.path.name}", details)

@@ -47,7 +47,9 @@ def clean(text: str) -> str:
 
 
 def _about(facts: Facts) -> Iterator[tuple[str, str]]:
-    yield from facts["details"]
+    if facts["model"] is not None:
+        yield "model", facts["model"]
+    yield from ((label.lower(), text) for label, text in facts["details"])
     unique = "unique" if facts["decomposition"]["unique"] else "not unique"
     yield "measure", facts["measure"]["text"]
     yield "engine", f"{facts['engine']['name']}: {facts['engine']['reason']}"
