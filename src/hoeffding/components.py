@@ -23,7 +23,8 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
-BLOCK_FEATURES = 10  # tables of 2^10 doubles stay in the nearest cache
+FEW_ROWS = 2**13
+BLOCK_FEATURES = (7, 10)  # for few rows, and for more: tables of 2^10 doubles stay in the nearest cache
 ROW_COST = 4  # of one number in a pass over arrays, against one step of the recursion on the cube
 
 
@@ -101,7 +102,11 @@ class Components:
         set_starts, features = _flat(family)
         cells = np.concatenate([np.zeros(0, np.int64), *(np.full(len(a), a.shape[1]) for a in self.tables)])[wanted]
         values = [t[wanted[a:b]].reshape(-1, self.n_outputs) for t, (a, b) in zip(self.tables, self._runs, strict=True)]
-        block_of = np.unique(self._block_of[wanted], return_inverse=True)[1].ravel().astype(np.int32)
+        block_of = (
+            np.unique((self._small_blocks if bits.n_rows < FEW_ROWS else self._blocks)[wanted], return_inverse=True)[1]
+            .ravel()
+            .astype(np.int32)
+        )
         block_starts, block_features = _features_of_blocks(family, block_of)
         tables = Tables(
             n_targets=weights.n_targets,
@@ -130,8 +135,13 @@ class Components:
         return np.asarray(counts[:, 0, 0] > 0)
 
     @cached_property
-    def _block_of(self) -> npt.NDArray[np.int32]:
-        return _blocks(self.family)
+    def _small_blocks(self) -> npt.NDArray[np.int32]:
+        """For few rows, where making the tables of blocks is most of the work."""
+        return _blocks(self.family, BLOCK_FEATURES[0])
+
+    @cached_property
+    def _blocks(self) -> npt.NDArray[np.int32]:
+        return _blocks(self.family, BLOCK_FEATURES[1])
 
     @cached_property
     def _runs(self) -> list[tuple[int, int]]:
@@ -181,8 +191,8 @@ def _flat(family: SubsetFamily) -> tuple[IntArray, npt.NDArray[np.int32]]:
     return starts, np.concatenate([np.zeros(0, np.int32), *features])
 
 
-def _blocks(family: SubsetFamily) -> npt.NDArray[np.int32]:
-    """The block of features in which each set lies, ``(n_subsets,)``.
+def _blocks(family: SubsetFamily, largest: int) -> npt.NDArray[np.int32]:
+    """The block of at most so many features in which each set lies, ``(n_subsets,)``.
 
     The tables of a block are added up before any row is looked at, so that a row costs one look per block and target.
     Blocks are made for the sets that are in no other; the rest goes with one that contains it.
@@ -201,7 +211,7 @@ def _blocks(family: SubsetFamily) -> npt.NDArray[np.int32]:
     ends = np.concatenate([[0], np.cumsum(sizes)])
     at = np.repeat(set_starts[outer] - ends[:-1], sizes) + np.arange(ends[-1])
     block_of = np.full(len(family), -1, np.int32)
-    block_of[outer] = _kernels.blocks_of_sets(ends, features[at], family.d, BLOCK_FEATURES)
+    block_of[outer] = _kernels.blocks_of_sets(ends, features[at], family.d, largest)
     for larger, smaller in down:
         free = block_of[smaller] < 0
         block_of[smaller[free]] = block_of[larger[free]]
