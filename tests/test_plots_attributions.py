@@ -207,6 +207,7 @@ def test_the_steps_of_a_waterfall_lead_from_the_mean_to_the_value(result, rows, 
             assert labels(ax)[-2] == f"{len(by_size) - 2} others"
         if not components and top > 2:  # a single other is drawn itself
             np.testing.assert_allclose(widths(ax), by_size, atol=1e-12)
+            assert not any("others" in label for label in labels(ax))
         write, signed = plots.canvas.number_format([start, *ends[:, 1]]), None
         signed = plots.canvas.number_format([start, *ends[:, 1]], signed=True)
         assert texts(ax) == [write(start), *(signed(w) for w in widths(ax)), write(value)]
@@ -228,6 +229,7 @@ def test_a_row_may_come_as_part_of_a_table():
     assert f"colour = {x['colour']}" in shown and f"member = {x['member']}" in shown
     assert any("age" in label and ("≤" in label or ">" in label) for label in shown)
     assert labels(plots.waterfall(result, table.iloc[:1])) == labels(plots.waterfall(result, x.to_list())) == shown
+    assert labels(plots.waterfall(result, x[["member", "colour", "age"]])) == shown  # its names count, not their order
     with pytest.raises(ValueError, match="x: expected one row, got 2"):
         plots.waterfall(result, table.iloc[:2])
 
