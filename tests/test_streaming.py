@@ -1,6 +1,7 @@
 """Rows in chunks: what is counted does not depend on how they are cut, read or interrupted."""
 
 import itertools
+import re
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hoeffding import Encoding, HoeffdingRegressor, Stream, steps, summaries
+from hoeffding import Encoding, HoeffdingRegressor, Stream, machine, steps, summaries
 from hoeffding.binarize import Draft, Rules, find_repeats
 from hoeffding.bits import BitMatrix
 from hoeffding.columns import TableReader
@@ -295,3 +296,65 @@ def test_identifiers_are_not_levels(monkeypatch) -> None:
 def test_an_empty_draft_is_refused() -> None:
     with pytest.raises(ValueError, match="a minimum of 1 is required"):
         Draft.of_summaries((), (), Rules())
+
+
+# -- what cannot be had -----------------------------------------------------------------------------------------------
+
+
+def test_what_needs_rows_in_memory_is_refused(bits) -> None:
+    for model in (
+        HoeffdingRegressor(distinct=True),
+        HoeffdingRegressor(alpha="cv"),
+        HoeffdingRegressor(interactions="heredity"),
+    ):
+        with pytest.raises(ValueError, match=r"X: is read in chunks.*need rows in memory; for alpha='cv' count"):
+            model.fit(iter([bits]), "y")
+
+
+def test_a_gram_matrix_beyond_memory_is_refused_before_it_is_made(bits, monkeypatch) -> None:
+    monkeypatch.setattr(machine, "available_memory", lambda: 2**20)
+    monkeypatch.setattr("hoeffding.engines.low_order.GRAM_MATRICES", 4000)
+    with pytest.raises(MemoryError, match=r"the Gram matrix of \d+ components.*larger min_count"):
+        HoeffdingRegressor().fit(iter([bits]), "y", "w")
+
+
+@pytest.mark.parametrize(
+    ("source", "arguments", "wrong"),
+    [
+        (lambda t: iter([t]), (), "the chunks hold rows only; name the target column"),
+        (lambda t: iter([t]), ("absent",), "y='absent': no such column; the columns are b0, b1"),
+        (lambda t: iter([t]), ("y", "absent"), "sample_weight='absent': no such column"),
+        (lambda t: iter([]), ("y",), "source: has no rows"),
+        (lambda t: iter([t, t.drop(columns="b3")]), ("y",), "chunk 1: has no column 'b3'"),
+        (lambda t: iter([t, t.assign(z=1)]), ("y",), "chunk 1: has a column 'z' that is new"),
+        (lambda t: iter([(t[["b0", "b1"]], t.y), (t[["b0"]], t.y)]), (), "chunk 1: has no column 'b1'"),
+        (lambda t: iter([(np.eye(2), [1, 2]), (np.eye(3), [1, 2, 3])]), (), "chunk 1: has 3 columns, the first"),
+        (lambda t: iter([(np.eye(2), [1, 2, 3])]), (), "chunk 0: y: expected one value"),
+        (lambda t: iter([(np.eye(2), [1, 2], [1, -1])]), (), "weights must be finite and not negative"),
+        (lambda t: iter([(np.eye(2), [1, np.nan])]), (), "chunk 0: y: must be finite"),
+        (lambda t: iter([(1, 2, 3, 4)]), (), "chunk 0: a tuple of 4; expected"),
+        (lambda t: iter([np.eye(2)]), ("y",), "chunk 0: rows without a column 'y'"),
+        (lambda t: iter([t.assign(b0=t.b0 * 3)]), ("y",), "chunk 0: X: column 'b0' holds values other than 0 and 1"),
+        (lambda t: Stream(iter([t]), target="y"), ("y",), "y='y': the Stream names a target already"),
+        (lambda t: Stream(iter([t]), target="y", weight="y"), (), "give the name of a column that is not the target"),
+    ],
+)
+def test_bad_chunks_are_named(bits, source, arguments, wrong) -> None:
+    with pytest.raises((TypeError, ValueError), match=re.escape(wrong)):
+        HoeffdingRegressor().fit(source(bits.drop(columns="w")), *arguments)
+
+
+def test_a_stream_of_nothing_that_is_read_in_chunks() -> None:
+    with pytest.raises(TypeError, match="source: ndarray is not read in chunks; give a path"):
+        Stream(np.eye(2))
+    with pytest.raises(ValueError, match="chunk_rows=0"):
+        Stream("t.parquet", chunk_rows=0)
+
+
+def test_chunks_with_their_columns_in_another_order(bits) -> None:
+    turned = bits[bits.columns[::-1]]
+    expected = HoeffdingRegressor().fit(iter([bits]), "y", "w")
+    same_fit(HoeffdingRegressor().fit(iter([bits.iloc[:900], turned.iloc[900:]]), "y", "w"), expected)
+    pairs = [(bits.iloc[:, :9], bits.y), (turned[turned.columns[2:]], turned.y)]
+    both = pd.concat([bits, bits])
+    same_fit(HoeffdingRegressor().fit(iter(pairs)), HoeffdingRegressor().fit(iter([both.drop(columns="w")]), "y"))

@@ -310,7 +310,10 @@ class _Dataset:
 
         options: dict[str, Any] = {"batch_readahead": ahead, "fragment_readahead": 1}
         if str(getattr(getattr(self.dataset, "format", None), "default_extname", "")) == "parquet":
-            options["fragment_scan_options"] = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+            options["fragment_scan_options"] = ds.ParquetFragmentScanOptions(
+                page_checksum_verification=True,
+                pre_buffer=False,  # whose buffers of a file are kept until it is read to the end
+            )
         return iter(self.dataset.to_batches(columns=needed, batch_size=BATCH_ROWS, **options))
 
     def as_given(self, X: Any) -> Any:

@@ -31,6 +31,7 @@ from hoeffding.checks import as_count, as_real, as_targets, as_weights, refuse_m
 from hoeffding.decomposition import Decomposition
 from hoeffding.engines import cross_validation, heredity, low_order
 from hoeffding.engines.low_order import Fit, GramProblem, Rows, RowsProblem, Settings
+from hoeffding.machine import require_memory
 from hoeffding.moments import Counted, Moments
 from hoeffding.names import as_feature_names, feature_indices
 from hoeffding.progress import reporting, say
@@ -224,7 +225,7 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         return models
 
     def _fit_chunks(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        self._need_rows_for("fit to chunks", cv=True)
+        self._need_rows_in_memory()
         about = {"engine": "regression", "order": self.order, "binarize": self.binarize}
         rows = steps.rows_of(X, y, sample_weight, about)
         with reporting():
@@ -236,7 +237,7 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
     def fit_counted(self, counted: steps.Counted) -> Self:
         """Fit to what :func:`hoeffding.steps.count` has counted in chunks."""
         self._check_parameters()
-        self._need_rows_for("a fit to chunks", cv=True)
+        self._need_rows_in_memory()
         self._set_features(counted.moments.n_features, counted.names)
         self._single = counted.sums.single
         self._fit_moments(counted.moments, [])
@@ -297,6 +298,13 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         with reporting():
             return self._fit_moments(whole, parts)
 
+    def _need_rows_in_memory(self) -> None:
+        if self.distinct or self.alpha == "cv" or self.interactions != "all":
+            raise ValueError(
+                "X: is read in chunks, and its rows are let go: distinct=True and interactions='heredity' need rows in "
+                "memory; for alpha='cv' count the folds with Moments.from_chunk, and give them to fit_moments"
+            )
+
     def _need_rows_for(self, method: str, cv: bool) -> None:
         if self.distinct or (cv and self.alpha == "cv") or self.interactions != "all":
             which = "distinct, alpha='cv' and heredity" if cv else "distinct and heredity"
@@ -312,6 +320,11 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         self._moments = moments
         self.constant_ = moments.constant.tolist()
         family, which = self._family(moments)
+        require_memory(
+            8.0 * low_order.GRAM_MATRICES * len(family) ** 2,
+            f"the Gram matrix of {len(family)} components and what goes with it",
+            "use a smaller order or a larger min_count; rows in memory are fitted without it",
+        )
         route = f"gram: {len(family)} x {len(family)} from moments"
         problem = GramProblem.build(moments, family, self.n_jobs, route)
         alpha = self._choose_alpha(problem, cross_validation.folds_without(folds) if self.alpha == "cv" else [])
