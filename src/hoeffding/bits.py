@@ -43,7 +43,7 @@ def as_bits(X: Any, name: str, labels: Sequence[str] = (), way_out: str = THRESH
     if a.dtype.kind not in "buif":
         hint = ", as missing or mixed values give" if a.dtype.kind == "O" else ""
         raise TypeError(f"{name}: expected booleans or the numbers 0 and 1, got dtype {a.dtype}{hint}")
-    bits: BitRows = np.asarray(a == 1).astype(np.uint8)
+    bits: BitRows = np.asarray(a == 1).view(np.uint8)
     wrong = a != bits
     if wrong.any():
         column = int(np.flatnonzero(wrong.any(axis=0))[0])

@@ -27,6 +27,7 @@ FloatArray = npt.NDArray[np.float64]
 
 SWEEPS = 5  # of coordinate descent on the current support, between two looks at all coordinates
 ONE_THREAD = 3000
+PLAIN = 60  # sweeps, before they are extrapolated: enough for most
 EXACT_STEPS = 30.0  # that come for free
 CUBE_SPEED = 60.0  # an exact step, of r^3 / 3 operations, takes as long as one of so many of them in a sweep, of 2 r^2
 SETTLED = 0.05  # share of signs that may change in between for an exact step to be worth it
@@ -108,7 +109,10 @@ def elastic_net(problem: Problem, beta: FloatArray, tol: float, max_iter: int) -
         beta, before = best.beta, np.sign(best.beta)
         q = problem.m - problem.G @ beta
         _kernels.descend(problem.G, problem.l1, problem.l2, everything, beta, q, 1)
-        beta = _sweeps(problem, beta, q)
+        if n_iter < PLAIN:
+            _kernels.descend(problem.G, problem.l1, problem.l2, np.flatnonzero(beta), beta, q, SWEEPS)
+        else:
+            beta = _extrapolated(problem, beta, q)
         n_iter += 1 + SWEEPS
         on = np.flatnonzero(beta)
         allowed += (1 + SWEEPS) * CUBE_SPEED * r / max(len(on), 1) ** 2
@@ -124,7 +128,7 @@ def elastic_net(problem: Problem, beta: FloatArray, tol: float, max_iter: int) -
     return replace(best, n_iter=n_iter, converged=best.gap <= goal, unique=unique)
 
 
-def _sweeps(problem: Problem, beta: FloatArray, q: FloatArray) -> FloatArray:
+def _extrapolated(problem: Problem, beta: FloatArray, q: FloatArray) -> FloatArray:
     """Sweeps over the support, and the combination of them whose steps nearly cancel (Anderson), if it is lower."""
     on = np.flatnonzero(beta)
     history = [beta[on]]

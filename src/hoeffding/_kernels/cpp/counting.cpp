@@ -25,7 +25,7 @@ struct RowSet {
 // A closed family as a tree: the children of a set are the sets that continue it by one feature.
 class Trie {
  public:
-  explicit Trie(const Levels& family) : sets_(family.sets) {
+  explicit Trie(const Levels& family) : sets_(family.sets), singles_(family.counts.size() > 1 ? family.counts[1] : 0) {
     for (std::size_t size = 1; size + 1 < family.sets.size(); ++size) {
       const std::int32_t *parents = family.sets[size], *sets = family.sets[size + 1];
       std::vector<std::size_t> first{0};
@@ -47,8 +47,27 @@ class Trie {
     return sets_[width][set * width + width - 1];
   }
 
+  // The set that continues this one (of that size) by a feature above all of its own, or -1.
+  std::int64_t child(int size, std::size_t set, std::int32_t feature) const {
+    std::size_t low = size == 0 ? 0 : begin(size, set), high = size == 0 ? singles_ : end(size, set);
+    if (low == high || feature < last(size + 1, low)) return -1;
+    const std::size_t guess = low + static_cast<std::size_t>(feature - last(size + 1, low));  // if no feature is missing
+    if (guess < high && last(size + 1, guess) == feature) return static_cast<std::int64_t>(guess);
+    high = std::min(high, guess);
+    while (low < high) {
+      const std::size_t middle = (low + high) / 2;
+      if (last(size + 1, middle) < feature)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low < (size == 0 ? singles_ : end(size, set)) && last(size + 1, low) == feature
+               ? static_cast<std::int64_t>(low) : -1;
+  }
+
  private:
   std::vector<const std::int32_t*> sets_;
+  std::size_t singles_;
   std::vector<std::vector<std::size_t>> first_child_;
 };
 
@@ -191,23 +210,6 @@ void append(std::vector<T>& to, const std::vector<T>& from) {
   to.insert(to.end(), from.begin(), from.end());
 }
 
-// The position of a set in its level, or -1.
-std::int64_t find(const Levels& family, const std::int32_t* set, std::size_t size) {
-  const std::int32_t* sets = family.sets[size];
-  std::size_t low = 0, high = family.counts[size];
-  while (low < high) {
-    const std::size_t middle = (low + high) / 2;
-    const auto order = std::lexicographical_compare_three_way(sets + middle * size, sets + (middle + 1) * size, set,
-                                                              set + size);
-    if (order == 0) return static_cast<std::int64_t>(middle);
-    if (order < 0)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return -1;
-}
-
 }  // namespace
 
 std::vector<LevelSums> sum_over_sets(const Kernels& kernels, const Rows& rows, const Weights& weights,
@@ -233,14 +235,29 @@ std::vector<LevelSums> sum_over_sets(const Kernels& kernels, const Rows& rows, c
 }
 
 void pack_columns(const std::uint8_t* rows, std::size_t n, std::size_t d, std::uint64_t* columns, std::size_t words) {
-  std::vector<Word> block(d);
-  for (std::size_t v = 0; v < words; ++v) {
-    std::fill(block.begin(), block.end(), Word{0});
-    for (std::size_t r = 64 * v; r < std::min(n, 64 * v + 64); ++r) {
-      const std::uint8_t* row = rows + r * d;
-      for (std::size_t i = 0; i < d; ++i) block[i] |= static_cast<Word>(row[i]) << (r % 64);
+  constexpr std::size_t kTogether = 8;  // words of a column that are written at once: a line of the cache
+  std::vector<std::uint8_t> bytes(8 * d);  // of the 64 rows of a word, eight to a byte
+  std::vector<Word> together(kTogether * d);
+  for (std::size_t begin = 0; begin < words; begin += kTogether) {
+    const std::size_t end = std::min(words, begin + kTogether);
+    for (std::size_t v = begin; v < end; ++v) {
+      std::fill(bytes.begin(), bytes.end(), std::uint8_t{0});
+      for (std::size_t b = 0; b < 8; ++b) {
+        std::uint8_t* byte = bytes.data() + b * d;
+        const std::size_t first = 64 * v + 8 * b;
+        for (std::size_t r = std::min(n, first + 8); r > first; --r) {
+          const std::uint8_t* row = rows + (r - 1) * d;
+          for (std::size_t i = 0; i < d; ++i) byte[i] = static_cast<std::uint8_t>(byte[i] + byte[i] + row[i]);
+        }
+      }
+      for (std::size_t i = 0; i < d; ++i) {
+        Word word = 0;
+        for (std::size_t b = 0; b < 8; ++b) word |= static_cast<Word>(bytes[b * d + i]) << (8 * b);
+        together[i * kTogether + (v - begin)] = word;
+      }
     }
-    for (std::size_t i = 0; i < d; ++i) columns[i * words + v] = block[i];
+    for (std::size_t i = 0; i < d; ++i)
+      std::copy_n(together.data() + i * kTogether, end - begin, columns + i * words + begin);
   }
 }
 
@@ -251,17 +268,21 @@ void union_matrix(const Levels& family, const Levels& occurring, const std::vect
   for (const std::size_t count : family.counts) starts.push_back(starts.back() + count);
   const std::size_t r = starts.back();
 
+  const Trie trie(family);
   // All entries whose union is this set.
-  const auto enter = [&](const std::int32_t* set, std::size_t size, double value) {
-    std::vector<std::int64_t> position(std::size_t{1} << size, -1);
-    std::int32_t part[64];
-    for (std::size_t mask = 0; mask < position.size(); ++mask) {
-      std::size_t n = 0;
-      for (std::size_t i = 0; i < size; ++i)
-        if (mask >> i & 1) part[n++] = set[i];
-      if (n > order) continue;
-      const std::int64_t found = n == 0 ? 0 : find(family, part, n);
-      if (found >= 0) position[mask] = static_cast<std::int64_t>(starts[n]) + found;
+  using Places = std::vector<std::int64_t>;
+  const auto enter = [&](const std::int32_t* set, std::size_t size, double value, Places& place, Places& position) {
+    // For each part of the set, its place among those of its size and among all; a part extends one that lacks its last.
+    place.assign(std::size_t{1} << size, -1);
+    position.assign(std::size_t{1} << size, -1);
+    place[0] = position[0] = 0;
+    for (std::size_t mask = 1; mask < position.size(); ++mask) {
+      const auto n = static_cast<std::size_t>(std::popcount(mask));
+      const auto top = static_cast<std::size_t>(std::bit_width(mask) - 1);
+      const std::int64_t parent = place[mask ^ (std::size_t{1} << top)];
+      if (n > order || parent < 0) continue;
+      place[mask] = trie.child(static_cast<int>(n) - 1, static_cast<std::size_t>(parent), set[top]);
+      if (place[mask] >= 0) position[mask] = static_cast<std::int64_t>(starts[n]) + place[mask];
     }
     const std::size_t all = position.size() - 1;
     for (std::size_t a = 0; a <= all; ++a) {
@@ -277,7 +298,9 @@ void union_matrix(const Levels& family, const Levels& occurring, const std::vect
 
   for (std::size_t size = 0; size < occurring.sets.size(); ++size)
     parallel_blocks(runtime, threads, occurring.counts[size], kBlock, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t j = begin; j < end; ++j) enter(occurring.sets[size] + j * size, size, values[size][j]);
+      Places place, position;
+      for (std::size_t j = begin; j < end; ++j)
+        enter(occurring.sets[size] + j * size, size, values[size][j], place, position);
     });
 }
 
