@@ -214,8 +214,8 @@ def claim(goals: list[str], words: str, found: str, holds: bool) -> None:
 
 def truth(args: argparse.Namespace) -> None:
     print("\nTruncation: a regression of order k, against the exact components of order at most k")
-    heads = ("k", "exact R2", "regression R2", "distance", "importance")
-    print("  {:<12}{:>3}{:>12}{:>16}{:>12}{:>14}".format("", *heads))
+    heads = ("k", "exact R2", "regression R2", "sums", "components", "importance")
+    print("  {:<12}{:>3}{:>12}{:>16}{:>9}{:>13}{:>13}".format("", *heads))
     for key in DATA:
         model, X = black_box(key).model, load(key).X
         exact = decompose(model, X, engine="sparse", max_sets=10**7, n_jobs=args.threads)
@@ -226,12 +226,14 @@ def truth(args: argparse.Namespace) -> None:
                 warnings.simplefilter("ignore")  # of a fit that is not converged; its R2 is shown
                 fit = decompose(f, X, engine="regression", order=k, n_jobs=args.threads)
             distance, importance = compare_components(low, fit, X)
+            sums = np.sqrt(np.mean((low.predict(X) - fit.predict(X)) ** 2))
             print(
-                f"  {load(key).name:<12}{k:>3}{low.fidelity:>12.5f}{fit.fidelity:>16.5f}{distance / f.std():>12.4f}"
-                f"{importance:>14.4f}",
+                f"  {load(key).name:<12}{k:>3}{low.fidelity:>12.5f}{fit.fidelity:>16.5f}{sums / f.std():>9.4f}"
+                f"{distance / f.std():>13.4f}{importance:>13.4f}",
                 flush=True,
             )
-    print("  distance: root of the mean squared difference of components, summed over them, over the deviation of f")
+    print("  sums: root of the mean squared difference of the two sums of components, over the deviation of f")
+    print("  components: the same of each component, squares added up, over the deviation of f")
     print("  importance: largest difference of a feature's share in the mean absolute Shapley values")
 
 

@@ -670,3 +670,12 @@ def test_bits_that_always_go_together_are_not_unique_and_nothing_is_searched(mon
     rows = np.random.default_rng(0).integers(0, 2, (200, 12))
     monkeypatch.setattr(Empirical, "_grow", lambda *_: pytest.fail("searched"))
     assert not Empirical(np.column_stack([rows, rows[:, 3] ^ opposite])).is_unique
+
+
+def test_many_rows_are_not_unique_and_nothing_is_searched(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = (rng.random((20_000, 40)) < rng.uniform(0.1, 0.5, 40)).astype(np.uint8)
+    monkeypatch.setattr(Empirical, "_grow", lambda *_: pytest.fail("searched"))
+    assert not Empirical(rows).is_unique
+    groups = np.eye(5, dtype=np.uint8)[rng.integers(0, 5, (300, 3))].reshape(300, -1)
+    assert not Empirical(groups).is_unique  # all levels of a variable: any one of them follows from the others

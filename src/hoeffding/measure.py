@@ -22,13 +22,14 @@ from hoeffding import _kernels
 from hoeffding.bits import BitRows, as_bits, merge_rows, pack_columns
 from hoeffding.checks import as_count, as_order, as_real, as_rng, as_weights, cube_hint
 from hoeffding.machine import n_threads, readable_bytes, require_memory
-from hoeffding.subsets import IndexArray, SubsetFamily, as_subset, grow_candidates, index_dtype
+from hoeffding.subsets import IndexArray, SubsetFamily, as_subset, grow_candidates, index_dtype, order_shattered
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
 SMALLEST = 1e-300  # of positive probabilities: sums of 1/p must stay finite
 SUM_TOLERANCE = 1e-12  # a sum of 2^d probabilities in double precision is better than this
+MAX_WINDOW = 22  # features whose cells are looked at as a table
 JUDGED_AT_ONCE = 2**14  # sets that may be shattered
 MAX_ISING_FEATURES = 20
 MAX_CUBE_FEATURES = 32  # of an array over the cube: 2^32 doubles are 32 GiB
@@ -456,7 +457,9 @@ class Empirical(Measure):
     def is_unique(self) -> bool:
         if self.full_support:
             return True
-        return not self._has_twins and sum(map(len, self._grow(self.d, self.n_points))) == self.n_points
+        if self._has_twins or self._depends_on_order:
+            return False
+        return sum(map(len, self._grow(self.d, self.n_points))) == self.n_points
 
     @property
     def _has_twins(self) -> bool:
@@ -464,6 +467,24 @@ class Empirical(Measure):
         columns = pack_columns(self.rows ^ self.rows[0])
         columns = columns[columns.any(axis=1)]
         return len(np.unique(columns, axis=0)) < len(columns)
+
+    @property
+    def _depends_on_order(self) -> bool:
+        """Whether some neighbouring features show that there are more shattered sets than points.
+
+        In one order of the features as many sets as points are order-shattered; if others are in the opposite order,
+        there are more. What holds for some features holds for all.
+        """
+        size = min(self.d, self.n_points.bit_length() + 1, MAX_WINDOW)
+        for first in range(0, self.d, size):
+            cell = np.zeros(self.n_points, np.int64)
+            for column in self.rows[:, first : first + size].T:
+                cell = 2 * cell + column
+            seen = np.zeros(2 ** min(size, self.d - first), np.bool_)
+            seen[cell] = True
+            if not np.array_equal(order_shattered(seen), order_shattered(seen, reverse=True)):
+                return True
+        return False
 
     def _grow(self, order: int, stop_above: int | None) -> list[npt.NDArray[np.unsignedinteger]]:
         """The family level by level: a set is tried only if all its subsets are shattered.

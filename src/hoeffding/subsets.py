@@ -311,3 +311,17 @@ def grow_candidates(level: IndexArray) -> IndexArray:
     for c in range(s - 1):
         alive[alive] = find_rows(level, np.delete(joined[alive], c, axis=1)) >= 0
     return joined[alive]
+
+
+def order_shattered(support: npt.NDArray[np.bool_], *, reverse: bool = False) -> npt.NDArray[np.bool_]:
+    """The sets whose parities :func:`hoeffding._kernels.extend` uses, of a support ``(2**d,)``: a mask of sets, alike.
+
+    They are as many as points, all of them shattered. Which ones depends on the order in which the features are taken,
+    unless the support is extremal.
+    """
+    d = len(support).bit_length() - 1
+    sets = support.reshape((2,) * d)
+    for axis in range(d)[:: -1 if reverse else 1]:
+        x0, x1 = np.take(sets, 0, axis), np.take(sets, 1, axis)
+        sets = np.stack([x0 | x1, x0 & x1], axis)
+    return sets.ravel()

@@ -26,7 +26,7 @@ from hoeffding import _kernels, fourier
 from hoeffding._kernels.reference import parities
 from hoeffding.machine import linear_algebra_threads
 from hoeffding.measure import Measure
-from hoeffding.subsets import SubsetFamily
+from hoeffding.subsets import SubsetFamily, order_shattered
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
@@ -124,13 +124,3 @@ def null_vectors(measure: Measure, shattered: BoolArray, support: BoolArray, thr
     beta = fourier.forward(chi.copy(), measure, threads)[0]
     on_support = np.where(support, chi, 0.0)
     return beta - refined(continuation(measure, support, threads), on_support, measure, support, threads)[0]
-
-
-def order_shattered(support: BoolArray) -> BoolArray:
-    """The sets whose parities :func:`hoeffding._kernels.extend` uses: as many as points, all of them shattered."""
-    d = len(support).bit_length() - 1
-    sets = support.reshape((2,) * d)
-    for axis in range(d):
-        x0, x1 = np.take(sets, 0, axis), np.take(sets, 1, axis)
-        sets = np.stack([x0 | x1, x0 & x1], axis)
-    return sets.ravel()
