@@ -16,6 +16,7 @@ Needs the extras ``reproduce`` and ``oracles``.
 from __future__ import annotations
 
 import argparse
+import logging
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +29,7 @@ from benchmarks.trees import claim, time_of_other, timed, with_shap
 from hoeffding import HoeffdingRegressor, decompose
 from hoeffding.bits import BitMatrix
 from hoeffding.machine import n_threads
-from hoeffding.reproduce.models import black_box, load
+from hoeffding.reproduce.models import TREES, black_box, load
 
 PARTS = ("gb1", "sgemm", "avgfp")
 BACKGROUND = 500
@@ -71,7 +72,8 @@ def sgemm(args: argparse.Namespace, goals: list[str]) -> None:
     box = black_box("C")
     model, X = box.model, load("C").X
     model.set_params(n_jobs=args.threads)
-    print(f"\nSGEMM: {len(X):,} rows, {X.shape[1]} bits; {model.n_estimators} boosted trees of depth {model.max_depth}")
+    trees = f"{TREES['C']['n_estimators']} boosted trees of depth {TREES['C']['max_depth']}"
+    print(f"\nSGEMM: {len(X):,} rows, {X.shape[1]} bits; {trees}")
     made, result = timed(lambda: decompose(model, X, engine="sparse", max_sets=10**7, n_jobs=args.threads))
     row("complete decomposition", made, f"{len(result.family):,} components, order up to {result.order}")
     explained, _ = timed(lambda: result.shapley(X))
@@ -98,6 +100,7 @@ def one_row(model: Any, X: Any, threads: int) -> list[tuple[str, float]]:
     x = X[:1].astype(float)
     everything = shap.maskers.Independent(background, max_samples=BACKGROUND)  # without it 100 rows are kept
     trees = shap.TreeExplainer(model, everything)
+    logging.getLogger("shap").setLevel(logging.ERROR)  # 500 background rows are meant
     kernel = shap.KernelExplainer(model.predict, background)
 
     def silent(call: Callable[[], Any]) -> float:
