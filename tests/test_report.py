@@ -25,6 +25,9 @@ REPORTS = {
     "never seen": never_seen,
     "measure only": measure_only,
     "constant": lambda: hoeffding.transform(np.full((2, 2), 3.0)),
+    "one output constant": lambda: hoeffding.decompose(
+        np.array([[1.0, 5.0], [2.0, 5.0], [4.0, 5.0]]), np.array([[0, 1], [1, 0], [1, 1]])
+    ),
     "one feature": lambda: hoeffding.transform([1.0, 2.0], [0.3, 0.7]),
 }
 

@@ -87,7 +87,7 @@ def facts(  # noqa: PLR0913  # one argument for each choice
         "format": FORMAT,
         "version": VERSION,
         "hoeffding": version("hoeffding"),
-        "title": title or f"What {of_model or 'a function'} is made of",
+        "title": title or f"What {_subject(model)} is made of",
         "model": of_model,
         "details": [[str(label), str(text)] for label, text in (details or {}).items()],
         "measure": _measure(result, sample),
@@ -119,6 +119,10 @@ def plain(a: Any, digits: int | None = None) -> Any:
 
 
 # -- about the whole --------------------------------------------------------------------------------------------------
+
+
+def _subject(model: Any) -> str:
+    return "a function" if model is None else model if isinstance(model, str) else "the model"
 
 
 def _model_name(model: Any) -> str | None:

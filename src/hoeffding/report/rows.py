@@ -21,6 +21,7 @@ from hoeffding.sensitivity import over
 FloatArray = npt.NDArray[np.float64]
 
 LEVEL = 0.95
+DRAWN_AT_ONCE = 2**22  # weights of rows in resamples: 32 MB
 MOST_POINTS = 2**16  # of a known measure that are listed one by one
 
 
@@ -94,7 +95,7 @@ def importance(result: Decomposition, sample: Sample, rng: np.random.Generator, 
     sums = np.zeros((1 + n_resamples * resampled, weights.n_targets, m))
     drawing = _Drawing.of(sample, rng, n_resamples) if resampled else None
     most = sample.bits.n_rows if result._fills_cube else rows_at_once(weights.n_targets * m)
-    for start, chunk in sample.bits.chunks(min(most, max(2**24 // max(n_resamples, 1), 64))):
+    for start, chunk in sample.bits.chunks(min(most, max(DRAWN_AT_ONCE // max(n_resamples, 1), 64))):
         size = np.abs(result._sums(chunk, weights)).reshape(chunk.n_rows, weights.n_targets, m)
         masses = np.ones(chunk.n_rows) if sample.masses is None else sample.masses[start : start + chunk.n_rows]
         sums[0] += np.tensordot(masses, size, axes=1)
@@ -104,7 +105,7 @@ def importance(result: Decomposition, sample: Sample, rng: np.random.Generator, 
     if not resampled:
         return Importance(shares[0], None, None)
     tail = (1 - LEVEL) / 2
-    low, high = np.nanquantile(shares[1:], [tail, 1 - tail], axis=0) if np.isfinite(shares).any() else shares[:2]
+    low, high = np.quantile(shares[1:], [tail, 1 - tail], axis=0)  # NaN for outputs that do not vary
     return Importance(shares[0], low, high)
 
 

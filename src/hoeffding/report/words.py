@@ -18,7 +18,7 @@ def headline(facts: Facts) -> list[tuple[str, str, str]]:
         (
             integer(whole["components"]),
             "component" if whole["components"] == 1 else "components",
-            f"of up to {count(whole['order'], 'feature')}; {_unique(facts)}",
+            f"of up to {count(whole['order'], 'feature')}; they are {'' if whole['unique'] else 'not '}unique",
         ),
     ]
     at_rows = fidelity["at_rows"]
@@ -33,7 +33,8 @@ def headline(facts: Facts) -> list[tuple[str, str, str]]:
 def summary(facts: Facts) -> list[tuple[str, str]]:
     """What was explained: labels and text."""
     measure, whole, engine = facts["measure"], facts["decomposition"], facts["engine"]
-    found = [("Model", facts["model"] or "not named"), *map(tuple, facts["details"])]
+    found = [] if facts["model"] is None else [("Model", facts["model"])]
+    found += [(label[:1].upper() + label[1:], text) for label, text in facts["details"]]
     names = [output["name"] for output in facts["outputs"]]
     if len(names) > 1:
         found.append(("Outputs", f"{len(names)}: {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"))
@@ -89,8 +90,8 @@ def _support(facts: Facts) -> str:
     if measure["distinct_rows"] is None:
         return "not known, only counts are"
     if measure["full_support"]:
-        return f"all 2^{measure['features']} combinations of values occur"
-    return f"{integer(measure['distinct_rows'])} of 2^{measure['features']} combinations of values occur"
+        return f"all 2{raised(measure['features'])} combinations of values occur"
+    return f"{integer(measure['distinct_rows'])} of 2{raised(measure['features'])} combinations of values occur"
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------------
@@ -99,14 +100,26 @@ def _support(facts: Facts) -> str:
 def number(x: float | None) -> str:
     """A number to three digits.
 
-    >>> number(0.012345), number(123456.0), number(4e-16), number(None)
-    ('0.0123', '123,456', '4e-16', 'not defined')
+    >>> number(0.012345), number(-123456.0), number(4e-16), number(None)
+    ('0.0123', '−123,456', '4 × 10⁻¹⁶', 'not defined')
     """
     if x is None:
         return "not defined"
     if x == 0 or 1e-4 <= abs(x) < 1e3:
-        return f"{x:.3g}"
-    return f"{x:,.0f}" if 1e3 <= abs(x) < 1e9 else f"{x:.2g}"
+        return f"{x:.3g}".replace("-", "−")
+    if 1e3 <= abs(x) < 1e9:
+        return f"{x:,.0f}".replace("-", "−")
+    digits, exponent = f"{x:.2g}".split("e")
+    return f"{digits.replace('-', '−')} × 10{raised(int(exponent))}"
+
+
+def raised(n: int) -> str:
+    """An exponent.
+
+    >>> "2" + raised(97), "10" + raised(-15)
+    ('2⁹⁷', '10⁻¹⁵')
+    """
+    return str(n).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def share_of_one(x: float | None) -> str:
@@ -127,12 +140,15 @@ def share_of_one(x: float | None) -> str:
 
 
 def percent(x: float | None) -> str:
-    """A share in percent.
+    """A share in percent, with two digits if it is small.
 
-    >>> percent(0.12345), percent(None)
-    ('12.3 %', 'not defined')
+    >>> percent(0.12345), percent(-0.00012), percent(1e-9), percent(None)
+    ('12.3 %', '−0.012 %', '0.0 %', 'not defined')
     """
-    return "not defined" if x is None else f"{100 * x:.1f} %"
+    if x is None:
+        return "not defined"
+    text = f"{100 * x:.2g}" if 1e-5 <= abs(x) < 1e-3 else f"{100 * x:.1f}"
+    return f"{text.replace('-', '−') if float(text) else '0.0'} %"
 
 
 def integer(n: int) -> str:

@@ -4,15 +4,17 @@
 const BARS = 20;
 const SWARM_PLAYERS = 12;
 const SWARM_ROWS = 400;
-const HEATMAP_PLAYERS = 20;
 const MOST_CELLS = 1024;
+const PAPER = 660; // pixels between the margins of a sheet
 const drawings = new Map();
 
 const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', $: '&#36;' };
 const plotText = (text) => text.replace(/\s+/g, ' ').replace(/[&<>$]/g, (sign) => ENTITIES[sign]);
 const tick = (text, longest = 22) => plotText(short(text, longest));
-const narrow = () => document.documentElement.clientWidth < 600;
+const printing = () => document.documentElement.classList.contains('printing');
+const narrow = () => !printing() && document.documentElement.clientWidth < 600;
 const labelLength = () => (narrow() ? 14 : 26);
+const heatmapPlayers = () => (narrow() ? 12 : 20);
 
 function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -28,6 +30,7 @@ function baseLayout(height) {
   };
   return {
     height,
+    width: printing() ? PAPER : undefined,
     margin: { l: 10, r: 16, t: 8, b: 40 },
     font: { family: 'system-ui, sans-serif', size: narrow() ? 11 : 12.5, color: colour('ink') },
     paper_bgcolor: 'rgba(0,0,0,0)',
@@ -39,6 +42,9 @@ function baseLayout(height) {
     yaxis: { ...axis },
   };
 }
+
+// The title of an axis, in the size of its labels.
+const titled = (text) => ({ text, font: { size: narrow() ? 11 : 12.5 } });
 
 // Draw now and again whenever colours or widths change; `make` returns { traces, layout, height }.
 function draw(id, label, make) {
@@ -72,7 +78,7 @@ function labelled(names, reverse) {
   const ends = [-0.6, names.length - 0.4];
   return {
     type: 'linear', tickmode: 'array', tickvals: at, ticktext: names.map((name) => tick(name, labelLength())),
-    range: reverse ? ends.reverse() : ends, zeroline: false, showgrid: false,
+    range: reverse ? ends.reverse() : ends, zeroline: false, showgrid: false, ticks: '',
   };
 }
 
@@ -152,7 +158,7 @@ function drawSwarm() {
         hoverinfo: 'text',
       };
     }),
-    layout: { xaxis: { title: { text: 'Shapley value' } }, yaxis: labelled(players.map((p) => playerNames[p]), true) },
+    layout: { xaxis: { title: titled('Shapley value') }, yaxis: labelled(players.map((p) => playerNames[p]), true) },
   }));
   return { players: players.length, rows: at.length };
 }
@@ -174,47 +180,56 @@ function drawOrders() {
     }],
     layout: {
       margin: { l: 10, r: 16, t: 28, b: 40 },
-      xaxis: { title: { text: 'order' }, tickvals: shares.map((_, k) => k + 1), ticktext: shares.map((_, k) => `${k + 1}`), showgrid: false },
+      xaxis: { title: titled('order'), tickvals: shares.map((_, k) => k + 1), ticktext: shares.map((_, k) => `${k + 1}`), showgrid: false },
       yaxis: { tickformat: '.0%', rangemode: 'tozero' },
     },
   }));
 }
 
-function drawInteractions() {
+// The players of the map, those with the largest interactions first, and the shares of their pairs.
+function mapOfPairs() {
   const found = outputFacts();
   const weights = new Map();
   for (const { players, share, structural } of found.interactions.listed) {
     for (const p of players) weights.set(p, (weights.get(p) || 0) + Math.max(Math.abs(share || 0), structural || 0));
   }
-  const chosen = [...weights.keys()].sort((a, b) => weights.get(b) - weights.get(a)).slice(0, HEATMAP_PLAYERS);
+  const chosen = [...weights.keys()].sort((a, b) => weights.get(b) - weights.get(a)).slice(0, heatmapPlayers());
   const at = new Map(chosen.map((p, k) => [p, k]));
   const z = chosen.map(() => chosen.map(() => 0));
   for (const { players: [p, q], share } of found.interactions.listed) {
     if (at.has(p) && at.has(q)) z[at.get(p)][at.get(q)] = z[at.get(q)][at.get(p)] = share;
   }
   chosen.forEach((_, k) => { z[k][k] = null; });
-  const largest = Math.max(...z.flat().map((x) => Math.abs(x || 0))) || 1;
-  const names = chosen.map((p) => playerNames[p]);
-  draw('interactions-chart', 'Shares of variance of pairs of features as a map; the numbers are in the table below', () => ({
-    height: (narrow() ? 130 : 170) + (narrow() ? 16 : 24) * chosen.length,
-    traces: [{
-      type: 'heatmap',
-      x: chosen.map((_, k) => k),
-      y: chosen.map((_, k) => k),
-      z,
-      zmin: -largest,
-      zmax: largest,
-      colorscale: divergingScale(),
-      xgap: 1,
-      ygap: 1,
-      hoverongaps: false,
-      text: z.map((row, a) => row.map((x, b) => plotText(`${short(names[a], 30)} × ${short(names[b], 30)}: ${percent(x)}`))),
-      hoverinfo: 'text',
-      colorbar: { tickformat: '.1%', thickness: 10, outlinewidth: 0, len: 0.9 },
-    }],
-    layout: { xaxis: { ...labelled(names, false), tickangle: -55 }, yaxis: labelled(names, true) },
-  }));
-  return { drawn: chosen.length, all: weights.size };
+  byId('interactions-caption').textContent = chosen.length < weights.size
+    ? `The ${chosen.length} features with the largest interactions, of ${integer(weights.size)}.` : '';
+  return { names: chosen.map((p) => playerNames[p]), z };
+}
+
+function drawInteractions() {
+  draw('interactions-chart', 'Shares of variance of pairs of features as a map; the numbers are in the table below', () => {
+    const { names, z } = mapOfPairs();
+    const largest = Math.max(...z.flat().map((x) => Math.abs(x || 0))) || 1;
+    const at = names.map((_, k) => k);
+    return {
+      height: (narrow() ? 150 : 170) + (narrow() ? 18 : 24) * names.length,
+      traces: [{
+        type: 'heatmap',
+        x: at,
+        y: at,
+        z,
+        zmin: -largest,
+        zmax: largest,
+        colorscale: divergingScale(),
+        xgap: 1,
+        ygap: 1,
+        hoverongaps: false,
+        text: z.map((row, a) => row.map((x, b) => plotText(`${short(names[a], 30)} × ${short(names[b], 30)}: ${percent(x)}`))),
+        hoverinfo: 'text',
+        colorbar: { tickformat: '.1%', thickness: 10, outlinewidth: 0, len: 0.9 },
+      }],
+      layout: { xaxis: { ...labelled(names, false), tickangle: -55 }, yaxis: labelled(names, true) },
+    };
+  });
 }
 
 // -- one term over the states of its features ---------------------------------------------------------------------------
@@ -250,6 +265,8 @@ function drawTerm(players) {
   const inputs = model === null ? null : inputsOf(players);
   const table = byId('term-cells');
   table.replaceChildren();
+  byId('term-numbers').hidden = inputs === null;
+  byId('term-numbers').open = inputs !== null && inputs.length > 2;
   if (inputs === null || inputs.length > 2) forget('term-chart');
   if (inputs === null) {
     return model === null ? whyNoModel() : `There are more than ${integer(MOST_CELLS)} combinations of values; the what-if panel shows one at a time.`;
@@ -286,7 +303,7 @@ function drawEffect(input, cells) {
       textposition: 'none',
       hoverinfo: 'text',
     }],
-    layout: { xaxis: { title: { text: 'effect' }, zeroline: true }, yaxis: labelled(names, true) },
+    layout: { xaxis: { title: titled('effect'), zeroline: true }, yaxis: labelled(names, true) },
   }));
 }
 
@@ -314,8 +331,8 @@ function drawPair(inputs, cells) {
       colorbar: { thickness: 10, outlinewidth: 0, len: 0.9 },
     }],
     layout: {
-      xaxis: { ...labelled(names[1], false), title: { text: tick(across.name, 50) }, tickangle: names[1].join('').length > 60 ? -45 : 0 },
-      yaxis: { ...labelled(names[0], true), title: { text: tick(down.name, 30) } },
+      xaxis: { ...labelled(names[1], false), title: titled(tick(across.name, 50)), tickangle: names[1].join('').length > 60 ? -45 : 0 },
+      yaxis: { ...labelled(names[0], true), title: titled(tick(down.name, 30)) },
       annotations: few ? z.flatMap((row, a) => row.map((x, b) => ({
         x: b, y: a, text: x === null ? '·' : number(x, 2), showarrow: false, font: { size: 11, color: Math.abs(x || 0) > 0.6 * largest ? colour('on-strong') : colour('ink') },
       }))) : [],

@@ -50,13 +50,12 @@ function showInteractions() {
     ? 'No component has more than one feature: the function is additive.'
     : `For each of ${count(found.n, 'pair')}: the share of variance of all components with both features.`;
   byId('interactions-chart').parentElement.hidden = found.n === 0;
-  byId('interactions-table').hidden = found.n === 0;
+  byId('interactions-numbers').hidden = found.n === 0;
   if (found.n === 0) {
     forget('interactions-chart');
     return;
   }
-  const drawn = drawInteractions();
-  byId('interactions-caption').textContent = drawn.drawn < drawn.all ? `The ${drawn.drawn} features with the largest interactions, of ${integer(drawn.all)}.` : '';
+  drawInteractions();
   showTable(byId('interactions-table'), {
     caption: 'Interactions of pairs',
     rows: found.listed,
@@ -82,9 +81,9 @@ function showTerms() {
     rows: found.listed,
     note: found.listed.length < found.n ? `The ${integer(found.listed.length)} largest of ${integer(found.n)} are listed; the what-if panel computes with all of them.` : '',
     columns: [
-      { label: 'component', text: (term) => termName(term.players) },
+      { label: grouped ? 'columns' : 'component', text: (term) => termName(term.players) },
       { label: 'order', text: (term) => `${term.players.length}`, value: (term) => term.players.length },
-      ...(grouped ? [{ label: 'bits’ components', text: (term) => integer(term.components), value: (term) => term.components }] : []),
+      ...(grouped ? [{ label: 'components', text: (term) => integer(term.components), value: (term) => term.components }] : []),
       { label: 'share', text: (term) => percent(term.share), value: (term) => term.share },
       { label: 'structural', text: (term) => percent(term.structural), value: (term) => term.structural },
       { label: 'correlative', text: (term) => percent(term.correlative), value: (term) => term.correlative },

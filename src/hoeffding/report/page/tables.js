@@ -49,7 +49,7 @@ function showTable(target, { caption, columns, rows, note = '' }) {
   }
 
   const searching = element('p', { class: 'search' }, element('label', { for: search.id }, 'Search'), ' ', search);
-  searching.hidden = rows.length <= 5;
+  searching.hidden = rows.length <= ROWS_AT_FIRST;
   const table = element(
     'table', {},
     element('caption', {}, caption),

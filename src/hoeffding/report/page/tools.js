@@ -29,11 +29,14 @@ function number(x, digits = 3) {
   if (missing(x)) return 'not defined';
   if (x === 0) return '0';
   const size = Math.abs(x);
-  const text = size >= 1e-4 && size < 1e9
-    ? Number(x.toPrecision(digits)).toLocaleString('en', { maximumSignificantDigits: Math.max(digits, size >= 1000 ? 9 : 0) })
-    : x.toExponential(Math.max(digits - 2, 1));
-  return text.replace('-', '−');
+  if (size >= 1e-4 && size < 1e9) {
+    return Number(x.toPrecision(digits)).toLocaleString('en', { maximumSignificantDigits: Math.max(digits, 9) }).replace('-', '−');
+  }
+  const [mantissa, exponent] = x.toExponential(Math.max(digits - 2, 1)).split('e');
+  return `${mantissa.replace('-', '−')} × 10${raised(Number(exponent))}`;
 }
+
+const raised = (n) => Array.from(String(n), (sign) => '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'['-0123456789'.indexOf(sign)]).join('');
 
 function signed(x, digits = 3) {
   return x > 0 ? `+${number(x, digits)}` : number(x, digits);
@@ -41,7 +44,8 @@ function signed(x, digits = 3) {
 
 function percent(x) {
   if (missing(x)) return 'not defined';
-  const text = (100 * x).toFixed(1);
+  const small = Math.abs(x) >= 1e-5 && Math.abs(x) < 1e-3;
+  const text = small ? String(Number((100 * x).toPrecision(2))) : (100 * x).toFixed(1);
   return `${Number(text) === 0 ? '0.0' : text.replace('-', '−')} %`;
 }
 

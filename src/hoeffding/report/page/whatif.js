@@ -90,7 +90,7 @@ function rowChooser(selects) {
     }
     chosen.setCustomValidity('');
     chosen.value = String(r + 1);
-    which.textContent = rows.shown < rows.n ? ` of ${integer(rows.shown)} (row ${integer(rows.numbers[r])} of ${integer(rows.n)}, counted from 0)` : ` of ${integer(rows.shown)}`;
+    which.textContent = ` of ${integer(rows.shown)}${rows.shown < rows.n ? ` shown (index ${integer(rows.numbers[r])} of ${integer(rows.n)})` : ''}`;
     whatIf.row = r;
     whatIf.start = [...rows.states[r]];
     whatIf.states = [...whatIf.start];
@@ -212,6 +212,7 @@ function showWaterfall(now, before) {
   const level = (name, value) => line(name, number(value, 6), value, value, 'level');
   fill(byId('waterfall'), element('table', { class: 'waterfall' },
     element('caption', {}, whatIf.change ? 'From the starting row to the values set' : 'From the mean to the prediction'),
+    element('colgroup', {}, element('col'), element('col', { class: 'value' }), element('col', { class: 'bars' })),
     element('thead', { class: 'hidden' }, element('tr', {}, ...['Part', 'Value', 'Bar'].map((head) => element('th', { scope: 'col' }, head)))),
     element('tbody', {},
       level(whatIf.change ? 'prediction at the start' : 'mean', from),
