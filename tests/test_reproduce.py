@@ -9,7 +9,7 @@ import hoeffding
 from hoeffding import reproduce
 from hoeffding.basis import design_matrix
 from hoeffding.measure import Empirical
-from hoeffding.reproduce import attributions, beyond, cache, pipeline, sites, tables
+from hoeffding.reproduce import attributions, beyond, cache, page, pipeline, sites, tables, wording
 from hoeffding.reproduce.__main__ import run
 from hoeffding.reproduce.blocks import Figure, Heading, Items, Table, Text, to_html, to_markdown
 from hoeffding.subsets import SubsetFamily
@@ -227,6 +227,37 @@ def test_blocks_become_markdown_and_html():
     assert "![a figure](f.png)" in markdown and "\n- one, `two < 3`\n- four\n" in markdown
     assert "<ul><li>one, <code>two &lt; 3</code></li><li>four</li></ul>" in html
     assert "<title>A &amp; B</title>" in html and "<td>&lt;3&gt;</td>" in html and '<img src="f.png"' in html
+
+
+def test_pages_grow_in_pieces(tmp_path):
+    assert page.read(tmp_path) == {}
+    page.save({"B": {"d": 35}}, tmp_path / "new")
+    page.save(page.read(tmp_path / "new") | {"A": {"d": 13}}, tmp_path / "new")
+    assert list(page.read(tmp_path / "new").items()) == [("A", {"d": 13}), ("B", {"d": 35})]
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"version": 0, "data_sets": {}}', '{"version": 1}'])
+def test_what_is_no_page_is_refused(tmp_path, content):
+    (tmp_path / "facts.json").write_text(content)
+    with pytest.raises(ValueError, match=r"facts\.json: not the facts of a page of this version; delete the folder"):
+        page.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({"mean": 0.0340361, "deviation": 0.00725}, "0.0340 ± 0.0073"),
+        ({"mean": 117.657, "deviation": 8.83}, "118 ± 9"),
+        ({"mean": 0.00230012, "deviation": None}, "0.00230"),
+        (None, "-"),
+    ],
+)
+def test_times_are_said_with_three_digits(found, said):
+    assert wording.seconds_of(found) == said
+
+
+def test_short_times_are_said_in_seconds():
+    assert [wording.minutes(s) for s in (3.2, 89, 91, 1500)] == ["3 seconds", "89 seconds", "2 minutes", "25 minutes"]
 
 
 @pytest.mark.parametrize(

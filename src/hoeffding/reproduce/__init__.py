@@ -19,6 +19,7 @@ def reproduce(
     *,
     quick: bool = False,
     output: str | Path = OUTPUT,
+    pipeline: bool = True,
     say: Callable[[str], None] = print,
 ) -> Path:
     """Train the models of the paper, decompose and compare them, and write a page.
@@ -32,6 +33,8 @@ def reproduce(
     output : path
         The folder for ``index.html``, ``README.md``, ``facts.json`` and the figures. Data sets that a page there
         shows already stay on it, so that it can be made in pieces.
+    pipeline : bool
+        Whether to time the paper's pipeline, which takes most of the time: minutes for each model of GB1 and SGEMM.
     say : function
         Called with a line of text whenever something new begins.
 
@@ -45,7 +48,7 @@ def reproduce(
     folder = Path(output)
     found = page.read(folder)
     for key in keys:
-        found[key] = facts.build(key, say)
+        found[key] = facts.build(key, say, pipeline)
         page.save(found, folder)
     return page.write(found, folder)
 

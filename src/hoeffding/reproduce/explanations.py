@@ -22,7 +22,7 @@ TREE_SHAP, TREE_HFD = "TreeSHAP", "treehfd"
 KERNEL, KERNEL_ALL, DEEP = "KernelSHAP", "KernelSHAP, all features", "DeepSHAP"
 
 # All rows of GB1, as the paper has it, would take hours: 1000 trees of depth 10.
-FEWER_ROWS = {"D": 2000}
+FEWER_ROWS = {"D": 500}
 
 
 def importance(box: BlackBox, result: Decomposition, exact: Decomposition | None) -> Facts:

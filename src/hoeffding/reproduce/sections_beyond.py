@@ -111,10 +111,14 @@ def next_order(found: Facts) -> Iterator[Block]:
             f"{data['order']} → {model['next_order']['order']}",
             integer(model["next_order"]["sets"]),
             integer(model["next_order"]["components"]),
-            f"{model['r2_shattered']:.3f} → {model['next_order']['r2']:.3f}",
+            f"{model['r2_shattered']:.3f} → {model['next_order']['r2']:.3f}"
+            + ("" if model["next_order"]["converged"] else "*"),
             f"{model['next_order']['seconds']:.2g}",
         ]
         for key, kind, data, model in models(found)
     ]
     yield Table(["model", "k", "all sets", "shattered", "R2", "seconds"], rows)
-    yield Text("With the paper's penalty; shattered sets only.")
+    yield Text(
+        "With the paper's penalty and at most as many sweeps; shattered sets only. A star: the sweeps ended before the "
+        "duality gap reached the tolerance, so that R2 could still grow."
+    )

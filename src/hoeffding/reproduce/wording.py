@@ -45,8 +45,10 @@ def integer(n: int) -> str:
     return f"{n:,}"
 
 
-def seconds_of(found: Facts) -> str:
+def seconds_of(found: Facts | None) -> str:
     """Mean, with three digits, and deviation, with as many decimals."""
+    if found is None:
+        return "-"
     mean, deviation = found["mean"], found["deviation"]
     decimals = max(0, 2 - floor(log10(mean)))
     return f"{mean:.{decimals}f}" + ("" if deviation is None else f" ± {deviation:.{decimals}f}")
