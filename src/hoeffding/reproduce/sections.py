@@ -231,10 +231,10 @@ def importance(found: Facts, files: dict[str, str]) -> Iterator[Block]:
     yield Table([*heads, "correlation by variable"], rows)
     yield Text(
         "Over all features, also those that hardly matter, whose ranks mean little; the second number gives more "
-        "weight to large shares. The bits of one variable can stand in for each other, so that a penalised "
-        "fit and TreeSHAP, which follows the paths of the trees, may share an effect out differently between them: "
-        "Mushrooms is the example. The last number compares variables: attributions are summed over the bits of each "
-        "first."
+        "weight to large shares. The bits of one variable can stand in for each other, so that methods share an effect "
+        "out differently between them: on SGEMM and Mushrooms the penalised fit uses bits that the trees do not split "
+        "at, while the exact decomposition of the trees is near TreeSHAP. The last number compares variables: "
+        "attributions are summed over the bits of each first."
     )
 
 
@@ -261,7 +261,9 @@ def local(found: Facts, files: dict[str, str]) -> Iterator[Block]:
     yield Table(["data set", "output at the row", "mean output", "remainder of ours"], rows)
     yield Text(
         "The remainder is what components of order k leave of this output. Where it is large, ours and the Shapley "
-        "values of the whole model must differ."
+        "values of the whole model must differ. They differ also where no component of a single bit is determined by "
+        "the rows (SGEMM and GB1, see below): there KernelSHAP and DeepSHAP ask the network about rows that have no "
+        "value, or two values, of one variable, which the data never show."
     )
 
 
