@@ -70,6 +70,7 @@ def importance(panels: dict[str, Facts]) -> Any:
     for ax, (key, panel) in zip(axes, panels.items(), strict=True):
         _bars(ax, panel, "share of importance")
         ax.set_title(f"{PRINTED[key].name} ({key})")
+    _legend(figure, axes)
     return figure
 
 
@@ -79,6 +80,7 @@ def local(panels: dict[str, Facts]) -> Any:
     for ax, (key, panel) in zip(axes, panels.items(), strict=True):
         _bars(ax, panel, "normalised attribution")
         ax.set_title(f"{PRINTED[key].name} ({key}), row {panel['row']}")
+    _legend(figure, axes)
     return figure
 
 
@@ -88,6 +90,7 @@ def random_rows(panels: list[Facts]) -> Any:
     for ax, panel in zip(axes, panels, strict=True):
         _bars(ax, panel, "normalised attribution")
         ax.set_title(f"row {panel['row']}")
+    _legend(figure, axes)
     return figure
 
 
@@ -103,8 +106,14 @@ def _bars(ax: Any, panel: Facts, label: str) -> None:
     ax.axvline(0, color="black", linewidth=0.6)
     ax.set_xlabel(label, fontsize=8)
     ax.tick_params(axis="x", labelsize=8)
-    ax.legend(fontsize=7, frameon=False)
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def _legend(figure: Any, axes: Any) -> None:
+    """One legend for all panels, below them."""
+    handles = {label: handle for ax in axes for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    methods = [name for name in COLOUR_OF if name in handles]
+    figure.legend([handles[m] for m in methods], methods, loc="outside lower center", ncols=len(methods), frameon=False)
 
 
 def _shortened(name: str, longest: int = 26) -> str:

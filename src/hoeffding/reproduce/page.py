@@ -89,6 +89,8 @@ def _introduction(found: Facts) -> Iterator[Block]:
             f", and {minutes(reused)} before for models and attributions of other packages, which came from the cache: "
             f"{minutes(seconds + reused)} in all"
         )
+    if sections.busy(found):
+        words += "; the machine had much other work to do meanwhile, so that all times here are long"
     yield Text(f"{words}. Every random choice has a seed, {next(iter(found.values()))['run']['seed']} everywhere.")
     machines: dict[str, list[str]] = {}
     for key, data in found.items():

@@ -141,8 +141,8 @@ def times(found: Facts) -> Iterator[Block]:
         )
     heads = ["model", "paper, s", "its pipeline here, s", 'family="paper", s', "default, s"]
     yield Table([*heads, "times faster", "sweeps of the pipeline"], rows)
-    loads = [model["seconds"]["load"] for _, _, _, model in models(found) if model["seconds"]["load"] is not None]
-    if max(loads, default=0.0) > BUSY:
+    loads = busy(found)
+    if loads:
         yield Text(
             f"The machine had other work to do: {min(loads):.0f} to {max(loads):.0f} processes wanted to run when the "
             "measurements began. Ratios mean more than seconds then, and deviations are large."
@@ -163,6 +163,12 @@ def times(found: Facts) -> Iterator[Block]:
         "compare the columns measured here, all of them with the same number of threads. A star marks the end of "
         "max_iter before convergence."
     )
+
+
+def busy(found: Facts) -> list[float]:
+    """How many processes wanted to run when times were measured, if there were more than the measurement needs."""
+    loads = [load for _, _, _, model in models(found) if (load := model["seconds"]["load"]) is not None]
+    return loads if max(loads, default=0.0) > BUSY else []
 
 
 def settings(found: Facts) -> Iterator[Block]:
