@@ -124,6 +124,7 @@ sys.exit(cli.main())
     [
         ("ValueError('bins=1: too few')", 2, "hoeffding: bins=1: too few"),
         ("FileNotFoundError(2, 'No such file', 'x.csv')", 2, "x.csv"),
+        (r"ValueError('\x1b[31mred')", 2, "hoeffding: ?[31mred"),
         ("KeyError('lost')", 1, "run the same command with --debug"),
     ],
 )

@@ -106,6 +106,17 @@ def test_the_score_is_of_rows_that_training_did_not_see():
     assert held_out < 0.05 and found.model.score(X, y) > held_out + 0.3
 
 
+def test_what_an_encoding_merges_and_drops_is_stated(tmp_path):
+    table = mixed(1000)[["member", "spends"]]
+    table["shop"] = [f"shop {min(i, 150 + i % 7)}" for i in range(1000)]
+    table["planet"], table["left"] = "Earth", ~table["member"]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    done = explain(tmp_path / "t.csv", "--target", "spends", "-o", tmp_path / "r.json")
+    said = " ".join(done.output.split())
+    assert "merged as other 58 of 157 levels of shop" in said
+    assert "dropped planet (always 'Earth'), left (opposite of member)" in said
+
+
 def test_rows_and_seeds_are_honoured(folder):
     one, same, other = (
         facts_of(folder / "mixed.csv", "--target", "spends", "--rows", 200, "--seed", seed) for seed in (0, 0, 1)
@@ -376,3 +387,16 @@ def test_the_benchmark_measures_both_ways(monkeypatch):
         assert line["other_seconds"] is None or line["other_seconds"] > 0
     shown = CliRunner().invoke(cli._build_app(), ["bench"])
     assert shown.exit_code == 0 and "ratio" in shown.output
+
+
+@pytest.mark.parametrize("index", [False, True])
+def test_what_explain_saves_apply_takes_of_the_same_file(tmp_path, index):
+    """A CSV file means the same to both: gaps of text, and a first column without a name."""
+    mixed().drop(columns=["name", "spends"]).to_csv(tmp_path / "t.csv", index=index, na_rep="NA")
+    facts_of(tmp_path / "t.csv", "--target", "buys", "--save", tmp_path / "r.hfd")
+    command = ["apply", tmp_path / "r.hfd", tmp_path / "t.csv", "-o", tmp_path / "out.parquet"]
+    done = CliRunner().invoke(cli._build_app(), list(map(str, command)))
+    assert done.exception is None, done.exception
+    given = pd.read_csv(tmp_path / "t.csv")
+    predictions = hoeffding.load(tmp_path / "r.hfd").predict(given)
+    assert np.abs(pd.read_parquet(tmp_path / "out.parquet")["prediction"].to_numpy() - predictions).max() < 1e-12

@@ -346,6 +346,8 @@ class Draft:
 def _draft_of_table(X: Any, rules: Rules) -> Draft:
     table = TableReader.open(X)
     check_size(table.n_rows, len(table.names))
+    if "" in table.names:  # in a table that is only encoded it may stand, since nobody asks for it
+        raise ValueError("X: a column is named ''; names must be non-empty text, rename the column")
     absent = [name for name in rules.thresholds if name not in table.names]
     if absent:
         raise ValueError(f"thresholds: no column {absent[0]!r}; the columns are {', '.join(table.names[:SHOWN_NAMES])}")

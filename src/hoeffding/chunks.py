@@ -255,9 +255,19 @@ def _of_path(path: Path) -> Source:
     if path.is_file() and suffix not in FORMATS:
         raise ValueError(f"{path}: files are read if they end in {', '.join(FORMATS)}; or pass a pyarrow.dataset")
     try:
-        return _Dataset(ds.dataset(path, format=FORMATS.get(suffix, "parquet") if path.is_file() else "parquet"))
+        kind: Any = FORMATS.get(suffix, "parquet") if path.is_file() else "parquet"
+        return _Dataset(ds.dataset(path, format=_csv() if kind == "csv" else kind))
     except (OSError, ValueError) as error:
         raise OSError(f"{path}: cannot be read: {error}") from error
+
+
+def _csv() -> Any:
+    """Text in which a gap is written as pandas knows it, in columns of text too."""
+    import pyarrow.dataset as ds
+    from pyarrow import csv
+
+    gaps = [*csv.ConvertOptions().null_values, "<NA>", "None"]
+    return ds.CsvFileFormat(convert_options=csv.ConvertOptions(null_values=gaps, strings_can_be_null=True))
 
 
 @dataclass(frozen=True, eq=False)

@@ -112,7 +112,7 @@ def _open_frame(X: Any) -> Any:
 
 def _names_of(frame: Any) -> tuple[str, ...]:
     for name in frame.columns:
-        if isinstance(name, bool) or not isinstance(name, str | int | np.integer) or name == "":
+        if isinstance(name, bool) or not isinstance(name, str | int | np.integer):
             raise ValueError(f"X: a column is named {name!r}; names must be non-empty text, rename the column")
     names = tuple(map(str, frame.columns))
     if len(set(names)) < len(names):

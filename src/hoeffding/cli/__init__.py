@@ -23,13 +23,13 @@ HELP = "Exact functional decompositions of functions of bits, under the data's o
 
 EXAMPLES = """Examples:
 
-  hoeffding demo             a bus, four bits, one table
+  hoeffding demo                                   a forest on real data, and a report
 
-  hoeffding reproduce        the paper, table by table
+  hoeffding explain people.csv --target income     the same for a table of yours
 
-  hoeffding info             what this installation can do
+  hoeffding reproduce                              the paper, table by table
 
-  hoeffding demo | less      plain text when it is not a terminal
+  hoeffding info                                   what this installation can do
 
 Exit codes: 0 done, 1 an error of hoeffding itself, 2 a mistake in the command or in its files, 130 interrupted."""
 
@@ -61,11 +61,14 @@ def main() -> int:
 
 def _say_what_is_wrong(error: Exception) -> int:
     """Print an error without a traceback and return the exit code."""
+    from hoeffding.cli.summary import clean
+
+    words = clean(str(error))
     if isinstance(error, MISTAKES):
-        print(f"hoeffding: {error}", file=sys.stderr)
+        print(f"hoeffding: {words}", file=sys.stderr)
         return MISTAKE
     print(
-        f"hoeffding: unexpected {type(error).__name__}: {error}\n"
+        f"hoeffding: unexpected {type(error).__name__}: {words}\n"
         "This should not happen. Run the same command with --debug and report what it shows.",
         file=sys.stderr,
     )

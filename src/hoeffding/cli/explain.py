@@ -191,14 +191,20 @@ def _facts(subject: Subject, result: Decomposition) -> dict[str, Any]:
     """The facts; where the components are not the whole model, with its values at the rows."""
     from hoeffding import report
 
+    details = subject.details | _merged_levels(result.encoding)
     if result.engine != "regression":
-        return report.facts(result, model=subject.name, title=subject.title, details=subject.details)
+        return report.facts(result, model=subject.name, title=subject.title, details=details)
     say("Comparing with the model")
     values = evaluate(subject.model, subject.X, len(subject.X), subject.output)
     outputs = values.at_rows[:, 0] if values.single else values.at_rows
-    return report.facts(
-        result, subject.X, outputs=outputs, model=subject.name, title=subject.title, details=subject.details
-    )
+    return report.facts(result, subject.X, outputs=outputs, model=subject.name, title=subject.title, details=details)
+
+
+def _merged_levels(encoding: Encoding | None) -> dict[str, str]:
+    """Which columns have too many levels to keep all of them."""
+    columns = () if encoding is None else encoding.columns
+    merged = [f"{c.merged} of {c.merged + len(c.levels)} levels of {c.name}" for c in columns if c.merged]
+    return {"Merged as other": ", ".join(merged)} if merged else {}
 
 
 def _show(facts: dict[str, Any], as_json: bool, written: list[Path]) -> None:

@@ -11,8 +11,9 @@ from hoeffding.machine import available_memory, n_threads, readable_bytes
 
 REQUIRED = ("numpy", "scipy", "scikit-learn", "threadpoolctl", "narwhals")
 OPTIONAL = {  # packages, or other names under which they are distributed
-    "command line and report": ("typer", "rich", "jinja2", "polars"),
-    "tables": ("pandas", "pyarrow"),
+    "command line and report": ("typer", "rich", "jinja2", "plotly"),
+    "tables": ("pandas", "polars", "pyarrow"),
+    "data on many machines": ("dask", "distributed"),
     "models": ("xgboost xgboost-cpu", "lightgbm", "catboost", "onnxruntime onnxruntime-gpu", "joblib"),
     "plots": ("matplotlib",),
     "other explanations": ("shap", "shapiq"),

@@ -11,6 +11,7 @@ Facts = dict[str, Any]
 
 SHOWN = 10
 SHOWN_OUTPUTS = 3
+SHOWN_DROPPED = 4
 BAR = 10  # signs
 INTERVALS = ", with a 95 % interval over the rows"
 LEGEND = (
@@ -50,6 +51,10 @@ def _about(facts: Facts) -> Iterator[tuple[str, str]]:
     if facts["model"] is not None:
         yield "model", facts["model"]
     yield from ((label.lower(), text) for label, text in facts["details"])
+    dropped = [] if facts["encoding"] is None else facts["encoding"]["dropped"]
+    if dropped:
+        more = f", and {len(dropped) - SHOWN_DROPPED} more" if len(dropped) > SHOWN_DROPPED else ""
+        yield "dropped", ", ".join(f"{bit['name']} ({bit['reason']})" for bit in dropped[:SHOWN_DROPPED]) + more
     unique = "unique" if facts["decomposition"]["unique"] else "not unique"
     yield "measure", facts["measure"]["text"]
     yield "engine", f"{facts['engine']['name']}: {facts['engine']['reason']}"
