@@ -1,5 +1,6 @@
 """Models from files: the model that was saved answers, pickles are refused, damage is an error and never a crash."""
 
+import json
 import pickle
 import re
 import subprocess
@@ -11,8 +12,8 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from hoeffding import decompose
-from hoeffding.model_files import columns_for, lightgbm_text, read_model
+from hoeffding import decompose, model_files
+from hoeffding.model_files import columns_for, lightgbm_text, read_model, xgboost_trees
 
 RNG = np.random.default_rng(0)
 N = 300
@@ -157,6 +158,78 @@ def test_models_of_xgboost_are_sums_of_trees(tmp_path, ending):
         path.write_bytes(content[:kept])
         with pytest.raises(ValueError, match="cannot be read as XGBoost"):
             read_model(path)
+
+
+XGBOOST_MODELS = {
+    "classes": {"kind": "XGBClassifier", "n_estimators": 3, "max_depth": 3},
+    "dart": {"kind": "XGBRegressor", "n_estimators": 3, "max_depth": 3, "booster": "dart", "rate_drop": 0.5},
+    "forest": {"kind": "XGBRFRegressor", "n_estimators": 5, "max_depth": 3},
+    "pruned": {"kind": "XGBRegressor", "n_estimators": 3, "max_depth": 4, "gamma": 0.5},
+    "vector leaves": {
+        "kind": "XGBRegressor",
+        "n_estimators": 3,
+        "max_depth": 3,
+        "multi_strategy": "multi_output_tree",
+        "tree_method": "hist",
+    },
+    "categories": {
+        "kind": "XGBRegressor",
+        "n_estimators": 3,
+        "max_depth": 3,
+        "enable_categorical": True,
+        "max_cat_to_onehot": 1,
+    },
+    "no trees": {"kind": "XGBRegressor", "n_estimators": 2, "booster": "gblinear"},
+}
+
+
+def xgboost_model(name):
+    xgboost = pytest.importorskip("xgboost")
+    settings = dict(XGBOOST_MODELS[name])
+    X = TABLE[["age", "x"]] if name != "categories" else TABLE[["colour", "x"]].astype({"colour": "category"})
+    y = TABLE[["age", "x"]] if name == "vector leaves" else Y
+    return getattr(xgboost, settings.pop("kind"))(n_jobs=1, **settings).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of XGBoost, that gblinear is old
+@pytest.mark.parametrize("ending", ["json", "ubj"])
+@pytest.mark.parametrize("name", XGBOOST_MODELS)
+def test_whole_trees_of_xgboost_of_every_kind_are_accepted(tmp_path, name, ending):
+    path = tmp_path / f"m.{ending}"
+    xgboost_model(name).save_model(path)
+    xgboost_trees.check(path.read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("key", "at", "value", "words"),
+    [
+        ("left_children", 0, 10**6, "not one tree"),
+        ("left_children", 0, 0, "not one tree"),
+        ("right_children", 0, -1, "not one tree"),
+        ("right_children", -1, 1, "not one tree"),
+        ("parents", 1, 2, "not one tree"),
+        ("split_indices", 0, 2, "a split on a feature beyond"),
+        ("split_conditions", -1, None, "not .* nodes"),
+        ("split_type", 0, 1, "categorical splits"),
+        ("left_children", 0, 1.5, "not whole"),
+    ],
+)
+def test_trees_of_xgboost_that_point_nowhere_are_refused(tmp_path, key, at, value, words):
+    path = tmp_path / "m.json"
+    xgboost_model("classes").save_model(path)
+    model = json.loads(path.read_bytes())
+    values = model["learner"]["gradient_booster"]["model"]["trees"][1][key]
+    values[at : len(values) if at == -1 else at + 1] = [] if value is None else [value]
+    path.write_text(json.dumps(model), encoding="utf-8")
+    with pytest.raises(ValueError, match=f"cannot be read as XGBoost .*tree 1: .*{words}"):
+        read_model(path)
+
+
+def test_a_file_that_ends_the_process_is_an_error(tmp_path):
+    (tmp_path / "m.cbm").write_bytes(b"CBM1")
+    with pytest.raises(ValueError, match="reading it ends the process, with code 7"):
+        model_files._try_first("os._exit(7)", tmp_path / "m.cbm")
+    model_files._try_first("os.stat(file)", tmp_path / "m.cbm")
 
 
 @pytest.mark.parametrize("zipmap", [True, False])

@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hoeffding.model_files import lightgbm_text
+from hoeffding.model_files import lightgbm_text, xgboost_trees
 from hoeffding.model_files.onnx import OnnxModel
 
 PICKLED = (".pkl", ".pickle", ".joblib", ".sav")
@@ -79,6 +81,7 @@ def _guarded(reader: Callable[[Path], Any], file: Path, package: str) -> Any:
 def _read_xgboost(file: Path) -> Any:
     import xgboost
 
+    xgboost_trees.check(file.read_bytes())
     return xgboost.Booster(model_file=file)
 
 
@@ -86,13 +89,23 @@ def _read_lightgbm(file: Path) -> Any:
     import lightgbm
 
     lightgbm_text.check(file.read_text(encoding="utf-8"))
+    _try_first("lightgbm.Booster(model_file=file)", file)
     return lightgbm.Booster(model_file=file)
 
 
 def _read_catboost(file: Path) -> Any:
     import catboost
 
+    _try_first("catboost.CatBoost().load_model(file).save_model(os.devnull, format='json')", file)
     return catboost.CatBoost().load_model(str(file))
+
+
+def _try_first(call: str, file: Path) -> None:
+    """Read a file in a process of its own, for libraries that end the process on some damaged files."""
+    code = f"import os, sys; file = sys.argv[1]; import {call.partition('.')[0]}; {call}"
+    done = subprocess.run([sys.executable, "-c", code, os.fspath(file)], capture_output=True, check=False)
+    if done.returncode not in (0, 1):  # 1 is an exception, which is raised again here
+        raise ValueError(f"reading it ends the process, with code {done.returncode}")
 
 
 def _read_pickle(file: Path) -> Any:

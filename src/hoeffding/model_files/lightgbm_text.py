@@ -15,6 +15,8 @@ Fields = dict[str, str]
 END = "end of trees"
 NEEDED = ("num_class", "max_feature_idx", "feature_names", "tree_sizes")
 PER_NODE = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
+MORE_PER_NODE = ("split_gain", "internal_value", "internal_weight", "internal_count")
+PER_LEAF = ("leaf_value", "leaf_weight", "leaf_count")
 
 
 def check(text: str) -> None:
@@ -45,11 +47,13 @@ def check(text: str) -> None:
 
 def _check_tree(fields: Fields, n_features: int) -> None:
     n_leaves, n_categorical = int(fields["num_leaves"]), int(fields["num_cat"])
-    if n_leaves < 1 or len(_numbers(fields["leaf_value"])) != n_leaves:
+    lengths = {key: len(_numbers(value)) for key, value in fields.items()}
+    if n_leaves < 1 or any(lengths.get(key, 0) not in (0, n_leaves) for key in PER_LEAF) or not lengths["leaf_value"]:
         raise ValueError(f"not {n_leaves} leaves")
     if n_leaves == 1:
         return
-    if any(len(_numbers(fields[key])) != n_leaves - 1 for key in PER_NODE):
+    given = [*PER_NODE, *(key for key in MORE_PER_NODE if key in fields)]
+    if any(lengths[key] != n_leaves - 1 for key in given):
         raise ValueError(f"not {n_leaves - 1} nodes")
     features = _integers(fields["split_feature"])
     if features.min() < 0 or features.max() >= n_features:
