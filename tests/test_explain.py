@@ -311,6 +311,39 @@ def test_paths_that_are_too_long_are_known_before_anything_is_made(monkeypatch):
     assert "max_sets=1,000" in decompose(tree, X, max_sets=1000).reason
 
 
+def test_a_decomposition_beyond_memory_goes_to_another_engine_and_says_so(monkeypatch):
+    X, y = bit_problem()
+    tree = DecisionTreeRegressor(random_state=0).fit(X, y)
+
+    def refuse(*_):
+        raise MemoryError("a closure of 64 sets takes 9 TiB, 1 GiB are available; lower max_sets")
+
+    monkeypatch.setattr(hoeffding.engines.sparse, "require_memory", refuse)
+    result = decompose(tree, X)
+    assert result.engine == "cube"
+    assert "not sparse: a closure of 64 sets takes 9 TiB" in result.reason
+    with pytest.raises(MemoryError, match="9 TiB"):
+        decompose(tree, X, engine="sparse")
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinite_values_are_refused_by_place(value):
+    X, y = bit_problem()
+    tree = DecisionTreeRegressor(random_state=0).fit(X, y)
+    rows = X.astype(float)
+    rows[3, 2] = value
+    with pytest.raises(ValueError, match=r"X: row 3, column 2 is -?inf"):
+        decompose(tree, rows)
+
+
+def test_an_unsupported_model_is_told_what_is_read():
+    X, y = bit_problem()
+    with pytest.raises(
+        TypeError, match=r"LinearRegression is no Polynomial.*scikit-learn's.*XGBoost.*LightGBM.*CatBoost"
+    ):
+        decompose(LinearRegression().fit(X, y), X, engine="sparse")
+
+
 def test_an_order_keeps_the_components_of_the_complete_decomposition():
     X, y = bit_problem()
     tree = DecisionTreeRegressor(random_state=0).fit(X, y)

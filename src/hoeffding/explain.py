@@ -28,7 +28,7 @@ from hoeffding.decomposition import Decomposition
 from hoeffding.engines import sparse
 from hoeffding.engines.cube import transform, transform_plan
 from hoeffding.engines.parities import MAX_SETS
-from hoeffding.engines.trees import is_tree_model
+from hoeffding.engines.trees import is_tree_model, supported_models
 from hoeffding.engines.trees.ensemble import ClosureTooLargeError, NotASumOfTreesError
 from hoeffding.engines.trees.polynomial import Polynomial
 from hoeffding.in_chunks import DEFAULT_ORDER, SMALL_CUBE, InChunks, Points, mild_penalty, of_exact
@@ -133,7 +133,7 @@ def decompose(  # noqa: PLR0913  # one argument for each choice
         if request.engine in ("auto", "sparse") and _is_sparse(problem, request):
             try:
                 return _of_sum(problem, request)
-            except (NotASumOfTreesError, ClosureTooLargeError) as error:
+            except (NotASumOfTreesError, ClosureTooLargeError, MemoryError) as error:
                 if request.engine == "sparse" or isinstance(model, Polynomial):
                     raise
                 request = replace(request, why=f"; not sparse: {error}")
@@ -228,8 +228,8 @@ def _is_sparse(problem: _Problem, request: _Request) -> bool:
         return sparse_model and problem.encoding is None
     if not sparse_model:
         raise TypeError(
-            f"engine='sparse': {type(problem.model).__name__} is no sum of trees that can be read and no Polynomial; "
-            f"engine='auto' takes an engine for any model"
+            f"engine='sparse': {type(problem.model).__name__} is no Polynomial, and no sum of trees that can be read; "
+            f"these are {supported_models()}. engine='auto' takes an engine for any model"
         )
     if problem.encoding is not None:
         raise ValueError("encoding: the sparse engine takes the splits of the trees as bits; leave it out")

@@ -389,7 +389,7 @@ class InChunks:
         if self.is_sparse:
             try:
                 found = self._of_sum()
-            except (NotASumOfTreesError, ClosureTooLargeError) as error:
+            except (NotASumOfTreesError, ClosureTooLargeError, MemoryError) as error:
                 if self.request.engine == "sparse" or isinstance(self.problem.model, Polynomial):
                     raise
                 why = f"; not sparse: {error}"
