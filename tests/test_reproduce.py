@@ -256,6 +256,10 @@ def test_times_are_said_with_three_digits(found, said):
     assert wording.seconds_of(found) == said
 
 
+def test_single_runs_are_said_with_two_digits():
+    assert [wording.seconds_of_one(s) for s in (0.0123, 3.456, 289.6)] == ["0.012", "3.5", "290"]
+
+
 def test_short_times_are_said_in_seconds():
     assert [wording.minutes(s) for s in (3.2, 89, 91, 1500)] == ["3 seconds", "89 seconds", "2 minutes", "25 minutes"]
 

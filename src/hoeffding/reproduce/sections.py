@@ -144,8 +144,9 @@ def times(found: Facts) -> Iterator[Block]:
     loads = busy(found)
     if loads:
         yield Text(
-            f"The machine had other work to do: {min(loads):.0f} to {max(loads):.0f} processes wanted to run when the "
-            "measurements began. Ratios mean more than seconds then, and deviations are large."
+            f"The machine had other work to do: up to {max(loads):.0f} processes wanted to run when a measurement "
+            "began. Deviations are large then, and what took minutes met more of it than what took a moment, so that "
+            "ratios are rough."
         )
     timed = {
         f"{title(key, data)}, {KINDS[kind]}": (model["seconds"]["pipeline"] or {"runs": 0})["runs"]
@@ -154,7 +155,7 @@ def times(found: Facts) -> Iterator[Block]:
     once = [name for name, runs in timed.items() if 0 < runs < RUNS]
     never = [name for name, runs in timed.items() if not runs]
     fewer = f" It was timed once on {' and '.join(once)}, without a first run: it takes minutes there." if once else ""
-    fewer += f" It was not timed on {' and '.join(never)}." if never else ""
+    fewer += f" It was not timed on {'; '.join(never)}." if never else ""
     yield Text(
         "From rows and outputs in memory to the coefficients: mean and standard deviation of five runs after a first "
         "that does not count, as in the paper. The pipeline is the paper's: the matrix of all basis functions, then "

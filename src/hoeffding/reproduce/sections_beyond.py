@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hoeffding.reproduce.blocks import Block, Figure, Heading, Table, Text
-from hoeffding.reproduce.wording import KINDS, integer, models, title
+from hoeffding.reproduce.wording import KINDS, integer, models, seconds_of_one, title
 
 Facts = dict[str, Any]
 
@@ -63,7 +63,7 @@ def exact(found: Facts, files: dict[str, str]) -> Iterator[Block]:
                 *(shares + [""] * (most - len(shares))),
                 f"{exact['remainder']:.0e}",
                 f"{exact['from_model']:.0e}",
-                f"{exact['seconds']:.2g}",
+                seconds_of_one(exact["seconds"]),
             ]
         )
     heads = ["data set", "components", *(f"order {k + 1}" for k in range(most))]
@@ -113,7 +113,7 @@ def next_order(found: Facts) -> Iterator[Block]:
             integer(model["next_order"]["components"]),
             f"{model['r2_shattered']:.3f} → {model['next_order']['r2']:.3f}"
             + ("" if model["next_order"]["converged"] else "*"),
-            f"{model['next_order']['seconds']:.2g}",
+            seconds_of_one(model["next_order"]["seconds"]),
         ]
         for key, kind, data, model in models(found)
     ]

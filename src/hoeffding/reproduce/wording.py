@@ -45,6 +45,11 @@ def integer(n: int) -> str:
     return f"{n:,}"
 
 
+def seconds_of_one(seconds: float) -> str:
+    """The time of a single run: two digits are enough."""
+    return f"{seconds:.0f}" if seconds >= 10 else f"{seconds:.2g}"
+
+
 def seconds_of(found: Facts | None) -> str:
     """Mean, with three digits, and deviation, with as many decimals."""
     if found is None:
