@@ -59,7 +59,8 @@ def everything(table: pd.DataFrame, X: pd.DataFrame, partitions: int) -> None:
     exact = decompose(forest, X)
     same(exact, decompose(forest, rows))
     same(decompose(_black_box, X), decompose(_black_box, rows))
-    for method in ("predict", "shapley", "banzhaf", "components"):
+    np.testing.assert_array_equal(got.predict(rows).compute(), got.predict(X))
+    for method in ("predict", "shapley", "banzhaf", "components", "interactions"):
         lazy = getattr(exact, method)(rows)
         assert isinstance(lazy, da.Array) and lazy.numblocks[0] == partitions
         np.testing.assert_array_equal(lazy.compute(), getattr(exact, method)(X))
@@ -201,3 +202,13 @@ def test_without_a_cluster_the_error_of_a_task_is_shown(X, tmp_path) -> None:
     model.predict = _model_that_fails_once(str(tmp_path))
     with dask.config.set(scheduler="threads"), pytest.raises(ValueError, match="the server was away"):
         decompose(model.predict, dd.from_pandas(X, npartitions=3))
+
+
+def test_what_needs_rows_in_memory_says_so(X) -> None:
+    result, rows = decompose(_black_box, X), dd.from_pandas(X, npartitions=2)
+    with pytest.raises(TypeError, match=r"X: a Dask collection; this needs its rows in memory, pass X\.compute\(\)"):
+        result.importance(rows)
+    with pytest.raises(TypeError, match="sparse=True: of a Dask collection there are dense arrays only"):
+        result.interactions(rows, sparse=True)
+    with pytest.raises(TypeError, match=r"rows in a file go to another file, see hoeffding\.apply"):
+        result.shapley("rows.parquet")

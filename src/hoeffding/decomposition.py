@@ -18,7 +18,7 @@ from hoeffding.attribution import Attribution, Interactions
 from hoeffding.bits import BitMatrix, BitRows, WeightedRows, data_frame
 from hoeffding.checks import as_count, as_real, as_weights
 from hoeffding.components import Components, Weights, sums_on_cube
-from hoeffding.lazy import lazily
+from hoeffding.lazy import is_dask, lazily
 from hoeffding.machine import n_threads, require_memory
 from hoeffding.measure import Measure
 from hoeffding.names import Groups, as_groups, feature_indices
@@ -357,6 +357,7 @@ class Decomposition:
         values = self.shapley(X, groups=groups)
         return Attribution(values, self.base_value, prediction, remainder, self._players(groups).names)
 
+    @lazily
     def interactions(self, X: Any, *, groups: Grouping | None = "player", sparse: bool = False) -> Any:
         """Shapley interaction values at rows ``X``, shape ``(n, n_players, n_players)``, as of shap's tree explainer.
 
@@ -564,6 +565,10 @@ class Decomposition:
 
     def _bits(self, X: Any) -> BitMatrix:
         """Rows of bits in the order of the features; the columns of a data frame are found by name, and encoded."""
+        if isinstance(X, str | PathLike):
+            raise TypeError(f"X={str(X)!r}: rows in a file go to another file, see hoeffding.apply; or read them first")
+        if is_dask(X):
+            raise TypeError("X: a Dask collection; this needs its rows in memory, pass X.compute()")
         if self.encoding is not None and not isinstance(X, BitMatrix):
             X = self.encoding.transform(X)
         frame = None if isinstance(X, BitMatrix) else data_frame(X)

@@ -298,12 +298,12 @@ class HeldSums:
 
     def to_bytes(self) -> bytes:
         arrays = {"binary": self.held.binary, "missing": self.held.missing}
-        return packed.to_bytes("what columns hold", 1, {"bits": self.held.bits}, arrays)
+        return packed.to_bytes("columns of trees", 1, {"bits": self.held.bits}, arrays)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> HeldSums:
         """The inverse of :meth:`to_bytes`."""
-        facts, arrays = packed.from_bytes("what columns hold", 1, data)
+        facts, arrays = packed.from_bytes("columns of trees", 1, data)
         return cls(Held(facts["bits"], arrays["binary"], arrays["missing"]))
 
 
@@ -313,7 +313,7 @@ class FindHeld:
 
     trees: Trees
     model: Any
-    name: str = "what columns hold"
+    name: str = "columns of trees"
 
     def prepare(self, chunk: Chunk) -> Any:
         """The rows as they reach the trees."""

@@ -33,6 +33,8 @@ def _mapped(method: Callable[..., Any], self: Any, X: Any, args: Any, options: A
     import dask
     import dask.array as da
 
+    if options.get("sparse"):
+        raise TypeError("sparse=True: of a Dask collection there are dense arrays only; leave it out")
     parts, lengths = parts_of(X)
     owner = dask.delayed(self, traverse=False)
     shape = method(self, self.no_rows(), *args, **options).shape[1:]

@@ -31,6 +31,7 @@ from hoeffding.checks import as_count, as_real, as_targets, as_weights, refuse_m
 from hoeffding.decomposition import Decomposition
 from hoeffding.engines import cross_validation, heredity, low_order
 from hoeffding.engines.low_order import Fit, GramProblem, Rows, RowsProblem, Settings
+from hoeffding.lazy import is_dask
 from hoeffding.machine import require_memory
 from hoeffding.moments import Counted, Moments
 from hoeffding.names import as_feature_names, feature_indices
@@ -487,9 +488,9 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
     # -- using ----------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> FloatArray:
-        """The sum of the components at rows ``X``: shape (n,) or (n, m)."""
+        """The sum of the components at rows ``X``: shape (n,) or (n, m); of a Dask collection a lazy array."""
         check_is_fitted(self, "decomposition_")
-        return self.decomposition_.predict(self._bits(X))
+        return self.decomposition_.predict(X if is_dask(X) else self._bits(X))
 
     # -- reading --------------------------------------------------------------------------------------------------
 
