@@ -226,7 +226,7 @@ def test_intervals_are_those_of_the_bootstrap_of_the_package():
 
 
 def test_merged_rows_are_drawn_as_often_as_they_occur():
-    x = np.array([[0, 0]] * 90 + [[0, 1]] * 60 + [[1, 0]] * 30 + [[1, 1]] * 20)
+    x = np.array([[0, 0]] * 178 + [[0, 1]] * 10 + [[1, 0]] * 6 + [[1, 1]] * 6)
     values = np.array([[0.0, 1.0], [3.0, 5.0]])
     merged = hoeffding.transform(values, hoeffding.Empirical(x))
     found = hoeffding.report.facts(merged, n_resamples=2000)["outputs"][0]["importance"]
@@ -234,6 +234,7 @@ def test_merged_rows_are_drawn_as_often_as_they_occur():
     other = hoeffding.bootstrap(lambda w: w, 200, lambda w: (w @ phi) / (w @ phi).sum(), rng=2, n_resamples=2000)
     tolerance = 5 * np.sqrt(2) * 0.06 * other.standard_error
     assert (np.abs(np.array(found["low"]) - other.low) < tolerance).all()
+    assert (np.abs(np.array(found["high"]) - other.high) < tolerance).all()
 
 
 def test_a_known_measure_has_importance_but_no_intervals():
