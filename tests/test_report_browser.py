@@ -321,6 +321,19 @@ def test_a_name_that_became_code_would_not_run(open_report, tmp_path):
     opened.requests[:] = [url for url in opened.requests if not url.endswith("/x")]
 
 
+def test_points_are_shaded_by_the_value_and_grey_where_it_is_missing(shared):
+    opened, facts = shared
+    k = [one["name"] for one in facts["inputs"]].index("age")
+    at = range(0, facts["rows"]["shown"], 1)
+    texts = [facts["inputs"][k]["states"][facts["rows"]["states"][r][k]]["text"] for r in at]
+    assert "missing" in texts
+    swarm = opened.page.evaluate("document.getElementById('swarm-chart').data.map(t => [t.text, t.marker.color])")
+    points = [pair for text, shade in swarm if "age" in text[0] for pair in zip(text, shade, strict=True)]
+    grey = {shade for text, shade in points if "missing" in text}
+    assert len(grey) == 1
+    assert len({shade for text, shade in points} - grey) == len(facts["inputs"][k]["states"]) - 1
+
+
 # -- tables and keys --------------------------------------------------------------------------------------------------
 
 

@@ -282,8 +282,8 @@ def _importance(shares: Importance | None, o: int) -> Facts | None:
 
 
 def _terms(terms: Terms, o: int) -> Facts:
-    """The terms with the largest parts of the variance, but for the mean; how many there are in all."""
-    size = np.nan_to_num(np.maximum(np.abs(terms.share[:, o]), terms.structural[:, o]))
+    """The terms with the largest shares of the variance, but for the mean; how many there are in all."""
+    size = np.nan_to_num(np.abs(terms.share[:, o]))
     order = [t for t in np.argsort(-size, kind="stable").tolist() if terms.players[t]]
     return {
         "n": len(order),
@@ -309,7 +309,7 @@ def _interactions(result: Decomposition, players: Players) -> list[Facts]:
     found = []
     for o in range(m):
         both = [np.bincount(touching.targets, part[touching.sets, o], len(pairs)) for part in (share, structural)]
-        order = np.argsort(-np.nan_to_num(np.abs(both).max(axis=0)), kind="stable")[:MOST_TERMS].tolist()
+        order = np.argsort(-np.nan_to_num(np.abs(both[0])), kind="stable")[:MOST_TERMS].tolist()
         listed = [
             {"players": pairs[k].tolist(), "share": plain(both[0][k]), "structural": plain(both[1][k])} for k in order
         ]

@@ -127,6 +127,15 @@ function spread(values) {
   });
 }
 
+// A shade for each state, from low to high; a missing value is neither.
+function shadesOf(states) {
+  const parts = ['low', 'high'].map((end) => colour(end).match(/[0-9a-f]{2}/gi).map((two) => parseInt(two, 16)));
+  const top = Math.max(states.filter((one) => one.text !== 'missing').length - 1, 1);
+  return states.map((one, k) => (one.text === 'missing'
+    ? colour('muted')
+    : `rgb(${parts[0].map((x, c) => Math.round(x + (parts[1][c] - x) * Math.min(k / top, 1))).join(',')})`));
+}
+
 function drawSwarm() {
   const rows = facts.rows;
   const found = rows.shapley[state.output];
@@ -140,6 +149,7 @@ function drawSwarm() {
       const inputs = inputsOfPlayer[p];
       const [input] = inputs;
       const ordered = inputs.length === 1 && input.ordered;
+      const shades = ordered ? shadesOf(input.states) : null;
       const offsets = spread(values);
       return {
         type: 'scatter',
@@ -149,10 +159,7 @@ function drawSwarm() {
         marker: {
           size: 4.5,
           opacity: 0.75,
-          color: ordered ? at.map((r) => rows.states[r][input.k] / Math.max(input.states.length - 1, 1)) : colour('muted'),
-          colorscale: [[0, colour('low')], [1, colour('high')]],
-          cmin: 0,
-          cmax: 1,
+          color: ordered ? at.map((r) => shades[rows.states[r][input.k]]) : colour('muted'),
         },
         text: at.map((r, i) => plotText(`${short(playerNames[p], 40)}${inputs.length === 1 ? ` = ${short(input.states[rows.states[r][input.k]].text, 40)}` : ''}, row ${integer(rows.numbers[r])}: ${signed(values[i])}`)),
         hoverinfo: 'text',

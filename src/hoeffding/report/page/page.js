@@ -35,7 +35,7 @@ function showSwarm() {
   }
   const drawn = drawSwarm();
   const rows = drawn.rows < facts.rows.n ? `${integer(drawn.rows)} rows, evenly spaced among ${integer(facts.rows.n)}` : `all ${integer(drawn.rows)} rows`;
-  byId('swarm-caption').textContent = `Each point is a row: what the feature adds to the prediction there (its Shapley value). Shown are ${rows}, and ${count(drawn.players, 'feature')}. Colour goes from low (light) to high (dark) values; features whose values have no order are grey.`;
+  byId('swarm-caption').textContent = `Each point is a row: what the feature adds to the prediction there (its Shapley value). Shown are ${rows}, and ${count(drawn.players, 'feature')}. Colour goes from low (light) to high (dark) values; missing values, and those of features without an order, are grey.`;
 }
 
 function showOrders() {

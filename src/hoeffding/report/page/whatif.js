@@ -2,7 +2,7 @@
 
 const TERMS_SHOWN = 12;
 
-const whatIf = { states: null, start: null, row: null, by: 'terms', change: false };
+const whatIf = { states: null, start: null, row: null, by: 'terms', change: false, before: null };
 
 function firstStates() {
   if (facts.rows !== null) return [...facts.rows.states[0]];
@@ -22,6 +22,13 @@ function partsAt(states, by) {
   const sums = new Sums(playerNames.length);
   model.terms.players.forEach((players, t) => players.forEach((p) => sums.add(p, found.values[t] / players.length)));
   return { ...found, players: playerNames.map((_, p) => [p]), parts: sums.values };
+}
+
+// The same for the row that changes start from, which stays while values are set.
+function partsAtStart() {
+  const key = `${state.output} ${whatIf.by} ${whatIf.start.join(',')}`;
+  if (whatIf.before === null || whatIf.before.key !== key) whatIf.before = { key, found: partsAt(whatIf.start, whatIf.by) };
+  return whatIf.before.found;
 }
 
 function mean() {
@@ -152,7 +159,7 @@ function judged(total, unseen) {
 function showWhatIf() {
   if (model === null) return;
   const now = partsAt(whatIf.states, whatIf.by);
-  const before = partsAt(whatIf.start, whatIf.by);
+  const before = partsAtStart();
   const here = judged(now.total, now.unseen);
   const there = judged(before.total, before.unseen);
   const nChanged = whatIf.states.filter((s, k) => s !== whatIf.start[k]).length;
