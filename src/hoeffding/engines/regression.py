@@ -132,7 +132,7 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         unseen: Literal["zero", "nan", "error"] = "zero",
         binarize: float | None = None,
         cv: Any = 5,
-        tol: float = 1e-6,
+        tol: float = 1e-7,
         max_iter: int = 5000,
         n_jobs: int = -1,
     ) -> None:
