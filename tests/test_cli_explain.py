@@ -78,7 +78,7 @@ def test_a_table_alone_is_enough(folder, tmp_path):
     score = float(re.search(r"held out +R2 = ([\d.]+)", done.output)[1])
     assert score > 0.95, "the target is a function of three columns"
     assert f"Written: {tmp_path / 'report.md'}" in done.output.replace("\n", "")
-    assert (tmp_path / "report.md").read_text(encoding="utf-8").startswith("# What tells spends in mixed.csv")
+    assert (tmp_path / "report.md").read_text(encoding="utf-8").startswith("# What spends depends on in mixed.csv")
 
 
 def test_every_kind_of_file_gives_the_same_facts(folder):

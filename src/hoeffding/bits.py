@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hoeffding import _kernels
 from hoeffding.checks import refuse_masked
-from hoeffding.packing import pack_frame
+from hoeffding.frame_bits import pack_frame
 
 BitRows = npt.NDArray[np.uint8]
 

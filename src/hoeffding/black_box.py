@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,6 @@ import numpy.typing as npt
 from hoeffding.checks import as_real
 
 FloatArray = npt.NDArray[np.float64]
-Output = Literal["prediction", "probability", "margin"]
 
 METHODS = {"prediction": "predict", "probability": "predict_proba", "margin": "decision_function"}
 

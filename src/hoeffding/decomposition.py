@@ -582,7 +582,7 @@ class Decomposition:
             raise ValueError(f"X: expected {self.n_features} features, got {bits.n_features} columns")
         return bits
 
-    def no_rows(self) -> BitMatrix:
+    def _no_rows(self) -> BitMatrix:
         """No rows at all: what methods give for them has the shape of other results, but for the first axis."""
         return BitMatrix(np.zeros((self.n_features, 1), np.uint64), 0)
 

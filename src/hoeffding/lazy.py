@@ -37,7 +37,7 @@ def _mapped(method: Callable[..., Any], self: Any, X: Any, args: Any, options: A
         raise TypeError("sparse=True: of a Dask collection there are dense arrays only; leave it out")
     parts, lengths = parts_of(X)
     owner = dask.delayed(self, traverse=False)
-    shape = method(self, self.no_rows(), *args, **options).shape[1:]
+    shape = method(self, self._no_rows(), *args, **options).shape[1:]
 
     def apply(owner: Any, part: Any) -> Any:
         return np.asarray(method(owner, part, *args, **options))

@@ -41,7 +41,8 @@ def demo(
         report.write(facts, output)
     console = Console(highlight=False, markup=False)
     print_summary(console, facts)
-    console.print(f"\nWritten: {clean(str(output))} ({readable_bytes(output.stat().st_size)}); open it in a browser.")
+    how = "; open it in a browser" if output.suffix in {".html", ".htm"} else ""
+    console.print(f"\nWritten: {clean(str(output))} ({readable_bytes(output.stat().st_size)}){how}.")
 
 
 def demo_result() -> tuple[Decomposition, dict[str, str]]:

@@ -42,7 +42,7 @@ def trained(given: Given, target: str, task: str | None, bins: int, seed: int) -
     found = train(X, y, task=chosen, bins=bins, seed=seed)
     details = {"Table": kept.words, **kept.notes, **left_out, "Held out": found.scores}
     details["Explained"] = found.explains
-    title = f"What tells {target} in {given.path.name}"
+    title = f"What {target} depends on in {given.path.name}"
     output: Literal["margin"] | None = "margin" if chosen == "classes" else None
     return Subject(found.model, X, found.what, title, details, found.model[0].encoding_, output)
 
