@@ -30,6 +30,7 @@ TIGHT, LOOSE = 1e-4, 0.02  # with the packages that the page was made with, and 
 # its last digits; ranks, on the order of features that do not matter.
 ATTRIBUTIONS, ROUGH = {"importance"}, {"local", "random_rows", "rank_correlation"}
 ROUGHLY = 0.1
+WORST, OPEN = ("orthogonality", "paper", "worst"), 1e-3  # the same is true of components that are not orthogonal
 
 
 def tolerance(key):
@@ -64,6 +65,8 @@ def differences(found, expected, tol):
 def agree(path, found, expected, tol):
     if {"mlp", *ATTRIBUTIONS} & set(path):  # training sums in another order on another processor
         tol = LOOSE
+    if path[-3:] == WORST:
+        tol = max(tol, OPEN)
     if isinstance(found, float) and isinstance(expected, float):
         return abs(found - expected) <= (ROUGHLY if ROUGH & set(path) else tol)
     return found == expected or (tol == LOOSE and bool(OF_TRAINING & set(path)))
