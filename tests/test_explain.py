@@ -361,8 +361,68 @@ def test_a_regressor_of_yours_is_used_and_not_changed():
     result = decompose(y, X, engine=mine)
     assert not hasattr(mine, "decomposition_")
     assert result.order == 3
-    with pytest.raises(ValueError, match="has an order of its own"):
-        decompose(y, X, engine=mine, order=2)
+    for setting in ({"order": 2}, {"distinct": True}, {"n_jobs": 2}):
+        (name,) = setting
+        with pytest.raises(ValueError, match=f"^{name}=.*has an? {name} of its own; set it there"):
+            decompose(y, X, engine=mine, **setting)
+
+
+@pytest.mark.parametrize("engine", ["cube", "regression", HoeffdingRegressor()])
+@pytest.mark.parametrize("option", [{"tol": 0.25}, {"max_sets": 5000}])
+def test_an_option_of_the_sparse_engine_is_refused_by_the_others(engine, option):
+    X, y = bit_problem()
+    name = engine if isinstance(engine, str) else "regression"
+    words = "tol=0.25" if "tol" in option else "max_sets=5,000"
+    with pytest.raises(ValueError, match=f"engine='{name}': {words} is an option of the sparse engine alone; leave it"):
+        decompose(y, X, engine=engine, **option)
+
+
+def test_where_the_engine_is_chosen_the_reason_names_the_options_it_has_no_use_for():
+    X, y = bit_problem()
+    reason = decompose(y, X, tol=0.25, max_sets=5000).reason
+    assert "; tol=0.25 is an option of the sparse engine alone; max_sets=5,000 is an option" in reason
+    tree = DecisionTreeRegressor(random_state=0).fit(X, y)
+    reason = decompose(tree, X, tol=0.25, max_sets=10).reason
+    assert "not sparse: max_sets=10" in reason
+    assert reason.count("is an option of the sparse engine alone") == 1
+    assert "tol=0.25 is an option" in reason
+    assert "is an option" not in decompose(y, X).reason
+
+
+@pytest.mark.parametrize("engine", ["auto", "cube", "regression", "sparse"])
+@pytest.mark.parametrize("in_chunks", [False, True])
+def test_an_order_beyond_the_features_is_refused_by_every_engine(engine, in_chunks, tmp_path):
+    X = pd.DataFrame(bit_problem()[0], columns=list("abcdef"))
+    X.to_csv(tmp_path / "bits.csv", index=False)
+    tree = DecisionTreeRegressor(random_state=0).fit(X, X.a + 2 * X.b * X.c * X.d * X.e * X.f)
+    model = tree if engine == "sparse" else tree.predict
+    rows = tmp_path / "bits.csv" if in_chunks else X
+    with pytest.raises(ValueError, match="order=7: must be an integer between 1 and the number of features, 6"):
+        decompose(model, rows, order=7, engine=engine)
+    assert decompose(model, rows, order=6, engine=engine).fidelity > 0.99
+
+
+def test_a_target_that_is_no_column_is_a_mistake_in_the_model():
+    X, _ = bit_problem()
+    with pytest.raises(TypeError, match=r"^model='nope': the name of a column goes with a data frame"):
+        decompose("nope", X)
+    with pytest.raises(ValueError, match=r"^model='nope': no such column; the columns are a, b"):
+        decompose("nope", pd.DataFrame(X[:, :2], columns=["a", "b"]))
+
+
+def test_a_column_stands_for_its_bits_in_groups():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"colour": rng.choice(list("rgb"), 200), "size": rng.integers(0, 4, 200), "old": rng.random(200) < 0.5}
+    )
+    y = X["size"] + X.old
+    groups = {"looks": ["colour", "size"]}
+    given, later = decompose(y, X, groups=groups), decompose(y, X).with_groups(groups)
+    columns = dict(decompose(y, X).groups)
+    assert given.groups == later.groups == (("looks", tuple(sorted(columns["colour"] + columns["size"]))),)
+    assert set(dict(later.with_groups({"all": ["looks", "old"]}).groups)["all"]) == set(range(later.n_features))
+    with pytest.raises(KeyError, match=r"feature 'age' is unknown; the features are .*, and the groups colour, size"):
+        later.with_groups({"g": ["age"]})
 
 
 # -- mistakes ---------------------------------------------------------------------------------------------------------

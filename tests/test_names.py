@@ -43,6 +43,20 @@ def test_groups_that_cannot_be_meant_are_refused(groups, error, message):
         as_groups(groups, NAMES)
 
 
+def test_of_many_features_an_error_names_a_few():
+    with pytest.raises(KeyError) as error:
+        as_groups({"a": ["pink"]}, [f"bit{i}" for i in range(500)])
+    assert "bit0, bit1, bit2, bit3, bit4, bit5, bit6, bit7, bit8, bit9, ... (500 in all)" in str(error.value)
+    assert "bit10" not in str(error.value)
+
+
+def test_a_known_group_stands_for_its_members_unless_a_feature_has_its_name():
+    known = (("colour", (1, 2)), ("size", (3,)))
+    assert as_groups({"all": ["colour", "size"]}, NAMES, known) == (("all", (0, 1, 2)),)
+    with pytest.raises(ValueError, match="feature 'red' is in 'all' and in 'all'"):
+        as_groups({"all": ["colour", "red"]}, NAMES, known)
+
+
 def test_outputs_have_one_name_each():
     assert as_output_names(["a", "b"], (2,)) == ("a", "b")
     assert as_output_names(["a"], ()) == ("a",)

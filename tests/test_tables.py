@@ -740,6 +740,20 @@ def test_bad_tables_are_refused_with_what_to_do(table, words):
     assert words in str(error.value)
 
 
+@pytest.mark.parametrize("gap", [np.nan, float("nan"), np.float32("nan"), None, pandas.NA])
+def test_booleans_with_gaps_as_python_objects_are_booleans(gap):
+    table = pandas.DataFrame({"a": pandas.Series([True, gap, False, np.True_], dtype=object)})
+    for rows in (table, table.to_numpy()):
+        assert np.array_equal(TableReader.open(rows).read(0).values, [1, np.nan, 0, 1], equal_nan=True)
+    nullable = pandas.DataFrame({"a": pandas.array([True, None, False, True], "boolean")})
+    assert Encoding.fit(table).to_dict() == Encoding.fit(nullable).to_dict()
+    assert np.array_equal(
+        Encoding.fit(table).transform(table).to_rows(), Encoding.fit(nullable).transform(nullable).to_rows()
+    )
+    with pytest.raises(TypeError, match="column 'a': holds values of different types"):
+        Encoding.fit(pandas.DataFrame({"a": pandas.Series([True, 0.5, np.nan], dtype=object)}))
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

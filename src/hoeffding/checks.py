@@ -66,10 +66,10 @@ def as_count(name: str, n: int | np.integer[Any], least: int = 0) -> int:
     return int(n)
 
 
-def as_order(order: int, d: int) -> int:
+def as_order(order: int, d: int, least: int = 0) -> int:
     """Read the largest size of a set of ``d`` features."""
-    if isinstance(order, bool | np.bool_) or not isinstance(order, int | np.integer) or not 0 <= order <= d:
-        raise ValueError(f"order={order!r}: must be an integer between 0 and the number of features, {d}")
+    if isinstance(order, bool | np.bool_) or not isinstance(order, int | np.integer) or not least <= order <= d:
+        raise ValueError(f"order={order!r}: must be an integer between {least} and the number of features, {d}")
     return int(order)
 
 

@@ -245,7 +245,7 @@ def _read_array(name: str, column: npt.NDArray[Any]) -> Values:
 
 
 def _read_objects(name: str, column: npt.NDArray[Any], native: Any = None) -> Values:
-    """A column of Python objects: all text, or all numbers, beside what is missing."""
+    """A column of Python objects: all text, all booleans, or all numbers, beside what is missing."""
     items = column.tolist()
     kinds = {t: _kind_of(t) for t in set(map(type, items))}
     values = set(kinds.values()) - {"missing"}
@@ -255,7 +255,8 @@ def _read_objects(name: str, column: npt.NDArray[Any], native: Any = None) -> Va
         position: dict[Any, int] = {}
         codes = [position.setdefault(v, len(position)) if isinstance(v, str) else -1 for v in items]
         return _labels(np.array(codes, np.int32), list(position))
-    if values <= {"bool"} or values <= {"int", "float", "Decimal"}:
+    booleans = values <= {"bool"} or (values == {"bool", "float"} and _only_nan(items))
+    if booleans or values <= {"int", "float", "Decimal"}:
         numbers = [np.nan if kinds[type(item)] == "missing" else item for item in items]
         read = _as_floats(name, numbers)
         return Numbers(_exact_integers(name, read) if "int" in values else read)

@@ -20,7 +20,7 @@ from hoeffding.checks import as_count, as_real, as_weights
 from hoeffding.components import Components, Weights, sums_on_cube
 from hoeffding.lazy import is_dask, lazily
 from hoeffding.machine import n_threads, require_memory
-from hoeffding.measure import Measure
+from hoeffding.measure import Empirical, Measure
 from hoeffding.names import Groups, as_groups, feature_indices
 from hoeffding.players import Grouping, Players
 from hoeffding.sensitivity import Sobol, Variance
@@ -294,8 +294,12 @@ class Decomposition:
     # features, those of a group added up; None takes every feature for itself. Without groups they are the same.
 
     def with_groups(self, groups: Mapping[str, Iterable[int | str]] | None) -> Decomposition:
-        """The same decomposition with other groups, ``{name: [features by name or index]}``."""
-        return replace(self, groups=as_groups(groups, self.feature_names))
+        """The same decomposition with other groups, ``{name: [features by name or index]}``.
+
+        The name of a column, or of a group that there is already, stands for all its features.
+        """
+        columns = () if self.encoding is None else self.encoding.groups
+        return replace(self, groups=as_groups(groups, self.feature_names, (*columns, *self.groups)))
 
     @property
     def players(self) -> tuple[str, ...]:
@@ -447,9 +451,16 @@ class Decomposition:
         """Write the decomposition to a file, which :func:`hoeffding.load` reads; ``docs/files.md`` describes it.
 
         ``rows=True`` writes the rows that the measure was counted from too, for what is averaged over them. They are
-        the data (as bits): think of who will read the file.
+        the data (as bits): think of who will read the file. If the decomposition holds none, that is an error.
         """
         from hoeffding import io  # zip, JSON and checksums are not needed otherwise
+
+        counted = isinstance(self.measure, Empirical) and self.fitted_variance is None  # the file holds its rows anyway
+        if rows and self.rows is None and not counted:
+            raise ValueError(
+                "rows=True: this decomposition holds no rows (they were read in chunks, or it was loaded from a file "
+                "without them, or its measure is not one of rows); leave rows=True out, or decompose rows in memory"
+            )
 
         kept = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "n_jobs"}
         io.write(path, kept | {"rows": self.rows if rows else None})

@@ -84,7 +84,8 @@ def decompose(  # noqa: PLR0913  # one argument for each choice
         The largest number of features in a component. By default all orders where the engine is exact, else 2.
         Of an exact engine these are the components of the complete decomposition.
     engine : "auto", "sparse", "cube", "regression", or a HoeffdingRegressor
-        A ``HoeffdingRegressor`` is the regression engine with settings of yours (it is not changed).
+        A ``HoeffdingRegressor`` is the regression engine with settings of yours (it is not changed), those of
+        ``order``, ``distinct`` and ``n_jobs`` too.
     output : "prediction", "probability" or "margin", optional
         Of an estimator. By default what its trees add up to (log-odds for boosted classifiers), or the probabilities of
         any other classifier, or else its prediction.
@@ -92,7 +93,8 @@ def decompose(  # noqa: PLR0913  # one argument for each choice
         Of the features of the result, which are bits. By default the names of the columns, or ``x0``, ``x1``, ...;
         columns that are not bits get their names from a data frame.
     groups : {name: features}, optional
-        Features that belong together, by name or index. By default the bits of one encoded column.
+        Features that belong together, by name or index; the name of an encoded column stands for all its bits. By
+        default the bits of one encoded column.
     sample_weight : array, shape (n,), optional
     distinct : bool
         Give every distinct row of bits the same weight.
@@ -127,7 +129,7 @@ def decompose(  # noqa: PLR0913  # one argument for each choice
         with reporting():
             return InChunks(problem, request, is_sparse, partial(_at_points, request)).decompose()
     if isinstance(model, str):
-        X, model, sample_weight = split_frame(X, model, sample_weight)
+        X, model, sample_weight = split_frame(X, model, sample_weight, "model")
         problem = replace(problem, model=model, X=X, sample_weight=sample_weight)
     with reporting():
         if request.engine in ("auto", "sparse") and _is_sparse(problem, request):
@@ -136,7 +138,9 @@ def decompose(  # noqa: PLR0913  # one argument for each choice
             except (NotASumOfTreesError, ClosureTooLargeError, MemoryError) as error:
                 if request.engine == "sparse" or isinstance(model, Polynomial):
                     raise
-                request = replace(request, why=f"; not sparse: {error}")
+                request = replace(request, why=f"; not sparse: {error}{request.unused(tried=True)}")
+        else:
+            request = replace(request, why=request.unused(tried=False))
         return _of_black_box(problem, request)
 
 
@@ -159,12 +163,10 @@ class _Request:
     @classmethod
     def read(cls, engine: Any, order: Any, distinct: Any, tol: Any, max_sets: Any, n_jobs: int) -> _Request:
         regressor = None if isinstance(engine, str) else engine
-        if regressor is not None and not hasattr(regressor, "partial_fit"):
+        if regressor is not None and not hasattr(regressor, "fit_counted"):
             raise TypeError(f"engine={engine!r}: must be {ALLOWED}")
         if regressor is None and engine not in ENGINES:
             raise ValueError(f"engine={engine!r}: must be {ALLOWED}")
-        if regressor is not None and order is not None:
-            raise ValueError(f"order={order!r}: the HoeffdingRegressor given as engine has an order of its own")
         if order is not None:
             as_count("order", order, least=1)
         if not isinstance(distinct, bool | np.bool_):
@@ -172,7 +174,29 @@ class _Request:
         if not (isinstance(tol, int | float | np.number) and 0 <= tol < 1):
             raise ValueError(f"tol={tol!r}: a share of the variance, at least 0 and below 1")
         name = engine if regressor is None else "regression"
-        return cls(name, regressor, order, bool(distinct), float(tol), as_count("max_sets", max_sets, least=1), n_jobs)
+        max_sets = as_count("max_sets", max_sets, least=1)
+        if regressor is not None:
+            _refuse_beside_regressor(order, distinct, n_jobs)
+            n_jobs = regressor.n_jobs
+        request = cls(name, regressor, order, bool(distinct), float(tol), max_sets, n_jobs)
+        if name in ("cube", "regression") and (unused := request.unused(tried=False)):
+            raise ValueError(f"engine={name!r}: {unused.removeprefix('; ')}; leave it out")
+        return request
+
+    def unused(self, *, tried: bool) -> str:
+        """Options that only the sparse engine has a use for, in words; ``tried``: it was, within ``max_sets``."""
+        words = [f"tol={self.tol:g}"] if self.tol > 0 else []
+        words += [f"max_sets={self.max_sets:,}"] if self.max_sets != MAX_SETS and not tried else []
+        return "".join(f"; {word} is an option of the sparse engine alone" for word in words)
+
+
+def _refuse_beside_regressor(order: Any, distinct: Any, n_jobs: Any) -> None:
+    """What a HoeffdingRegressor says itself."""
+    settings = (("an", "order", order, None), ("a", "distinct", distinct, False), ("an", "n_jobs", n_jobs, -1))
+    for article, name, value, default in settings:
+        if value != default:
+            own = f"{article} {name} of its own"
+            raise ValueError(f"{name}={value!r}: the HoeffdingRegressor given as engine has {own}; set it there")
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +233,7 @@ class _Rows:
         labels = as_feature_names(names if problem.feature_names is None else problem.feature_names, bits.n_features)
         groups = () if encoding is None else tuple(g for g in encoding.groups if len(g[1]) > 0)
         if problem.groups is not None:
-            groups = as_groups(problem.groups, labels)
+            groups = as_groups(problem.groups, labels, groups)
         return cls(bits, weights, labels, groups, encoding)
 
     def distinct(self) -> tuple[_Rows, npt.NDArray[np.intp]]:
@@ -250,7 +274,7 @@ def _of_sum(problem: _Problem, request: _Request) -> Decomposition:
 def _exact(model: SumOfTables, rows: _Rows, request: _Request) -> Decomposition:
     """Run the sparse engine and describe what it gives."""
     if request.order is not None:
-        as_order(request.order, rows.bits.n_features)
+        as_order(request.order, rows.bits.n_features, least=1)
     values = model.values
     if request.distinct:
         _refuse_weights(rows)
@@ -289,6 +313,8 @@ def _refuse_weights(rows: _Rows) -> None:
 
 def _of_black_box(problem: _Problem, request: _Request) -> Decomposition:
     rows = _encoded(problem)
+    if request.order is not None:
+        as_order(request.order, rows.bits.n_features, least=1)
     values = _values(problem, rows.bits.n_rows)
     if request.distinct:
         _refuse_weights(rows)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from hoeffding import packed, steps
 from hoeffding.bits import BitMatrix
 from hoeffding.black_box import Values, evaluate
+from hoeffding.checks import as_order
 from hoeffding.chunks import Chunk
 from hoeffding.components import Weights
 from hoeffding.decomposition import Decomposition
@@ -385,14 +386,14 @@ class InChunks:
 
     def decompose(self) -> Decomposition:
         """Run the engine."""
-        why = ""
+        why = self.request.unused(tried=False)
         if self.is_sparse:
             try:
                 found = self._of_sum()
             except (NotASumOfTreesError, ClosureTooLargeError, MemoryError) as error:
                 if self.request.engine == "sparse" or isinstance(self.problem.model, Polynomial):
                     raise
-                why = f"; not sparse: {error}"
+                why = f"; not sparse: {error}{self.request.unused(tried=True)}"
             else:
                 self.rows.done()
                 return found
@@ -443,6 +444,8 @@ class InChunks:
         before: Report | None = None,
     ) -> Decomposition:
         request = self.request
+        if request.order is not None:
+            as_order(request.order, function.closed.d, least=1)
         counted = self.rows.reduce(CountExactly(function, name), request.n_jobs)
         moments = counted.state.sums.moments.recoded().centred()
         exact = sparse.decompose_moments(
@@ -489,6 +492,8 @@ class InChunks:
             few_bits=0 if request.engine == "regression" else SMALL_CUBE,
             n_jobs=request.n_jobs,
         )
+        if request.order is not None:
+            as_order(request.order, counted.moments.n_features, least=1)
         sums = counted.sums
         if request.engine != "regression":
             exact, reason = self.at_points(_points(sums.cells), sums, counted.moments.n_features)
@@ -519,6 +524,6 @@ class InChunks:
         labels = as_feature_names(self.problem.feature_names or names, result.n_features)
         groups = () if encoding is None else tuple(g for g in encoding.groups if len(g[1]) > 0)
         if self.problem.groups is not None:
-            groups = as_groups(self.problem.groups, labels)
+            groups = as_groups(self.problem.groups, labels, groups)
         took = "" if report is None else f"; {report.words}{notes}"
         return replace(result, feature_names=labels, groups=groups, encoding=encoding, reason=f"{result.reason}{took}")

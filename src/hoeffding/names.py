@@ -8,6 +8,8 @@ import numpy as np
 
 Groups = tuple[tuple[str, tuple[int, ...]], ...]
 
+SHOWN = 10  # names in an error
+
 
 def as_feature_names(given: Sequence[str] | None, d: int) -> tuple[str, ...]:
     """``d`` different names; ``x0``, ``x1``, ... if None is given.
@@ -48,13 +50,27 @@ def feature_indices(argument: str, given: Iterable[int | str], feature_names: Se
     out = []
     for i in given:
         if isinstance(i, str) and i not in feature_names:
-            raise KeyError(f"{argument}: feature {i!r} is unknown; the features are {', '.join(feature_names)}")
+            raise KeyError(f"{argument}: feature {i!r} is unknown; the features are {_shown(feature_names)}")
         out.append(feature_names.index(i) if isinstance(i, str) else i)
     return tuple(out)
 
 
-def as_groups(groups: Mapping[str, Iterable[int | str]] | None, feature_names: Sequence[str]) -> Groups:
+def _shown(names: Sequence[str]) -> str:
+    """Some names; of many, the first and how many there are.
+
+    >>> _shown(["a", "b"]), _shown([f"x{i}" for i in range(100)])
+    ('a, b', 'x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, ... (100 in all)')
+    """
+    more = f", ... ({len(names)} in all)" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
+
+
+def as_groups(
+    groups: Mapping[str, Iterable[int | str]] | None, feature_names: Sequence[str], known: Groups = ()
+) -> Groups:
     """Read ``{name: [features by index or name]}``; None means no groups. Groups may not overlap.
+
+    The name of a ``known`` group stands for its members, if no feature has this name.
 
     >>> as_groups({"colour": ["red", "blue"]}, ["size", "red", "blue"])
     (('colour', (1, 2)),)
@@ -68,7 +84,7 @@ def as_groups(groups: Mapping[str, Iterable[int | str]] | None, feature_names: S
     for name, given in groups.items():
         if not isinstance(name, str):
             raise TypeError(f"groups: the name of a group is a string, got {name!r}")
-        members = sorted(_as_index(name, i, len(feature_names)) for i in _members(name, given, feature_names))
+        members = sorted(_as_index(name, i, len(feature_names)) for i in _members(name, given, feature_names, known))
         if not members:
             raise ValueError(f"groups[{name!r}]: is empty; leave it out")
         for i in members:
@@ -86,8 +102,21 @@ def as_groups(groups: Mapping[str, Iterable[int | str]] | None, feature_names: S
     return tuple(out)
 
 
-def _members(name: str, given: Iterable[int | str], feature_names: Sequence[str]) -> tuple[int, ...]:
-    return feature_indices(f"groups[{name!r}]", given, feature_names)
+def _members(name: str, given: Iterable[int | str], feature_names: Sequence[str], known: Groups) -> tuple[int, ...]:
+    argument = f"groups[{name!r}]"
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return feature_indices(argument, given, feature_names)
+    group, features = dict(known), set(feature_names)
+    out: list[int | str] = []
+    for i in given:
+        if not isinstance(i, str) or i in features:
+            out.append(i)
+        elif i in group:
+            out.extend(group[i])
+        else:
+            columns = f", and the groups {_shown(list(group))}" if group else ""
+            raise KeyError(f"{argument}: feature {i!r} is unknown; the features are {_shown(feature_names)}{columns}")
+    return feature_indices(argument, out, feature_names)
 
 
 def _as_index(name: str, i: int, d: int) -> int:

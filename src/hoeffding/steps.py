@@ -320,11 +320,18 @@ def names_of(chunk: Chunk) -> tuple[str, ...]:
     return features_of(chunk.X)
 
 
-def split_frame(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-    """Rows, targets and weights of a data frame in memory that holds them all, by the names of the columns."""
+def split_frame(X: Any, y: Any, sample_weight: Any, argument: str = "y") -> tuple[Any, Any, Any]:
+    """Rows, targets and weights of a data frame in memory that holds them all, by the names of the columns.
+
+    Errors speak of the ``argument`` that named the targets.
+    """
     frame = data_frame(X)
     if frame is None:
-        raise TypeError(f"y={y!r}: the name of a column goes with a data frame, a path, or another source of tables")
+        raise TypeError(
+            f"{argument}={y!r}: the name of a column goes with a data frame, a path, or another source of tables"
+        )
+    if isinstance(y, str) and y not in frame.columns:
+        raise ValueError(f"{argument}={y!r}: no such column; the columns are {', '.join(map(str, frame.columns[:12]))}")
     weight = sample_weight if isinstance(sample_weight, str) else None
     columns = Columns.read(y, weight)
     chunk = columns.split(frame, columns.features_of(frame.columns), 0)
