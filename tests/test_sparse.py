@@ -242,3 +242,24 @@ def test_one_row_has_nothing_but_a_mean():
     exact = decomposed(leaves, rows)
     assert list(exact.family) == [()]
     assert exact.beta[0, 0] == pytest.approx(values_of(leaves, rows)[0, 0])
+
+
+def test_the_remainder_is_that_of_rows_with_weight():
+    X, weight = np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([1.0, 1.0, 1.0, 0.0])
+    product = hoeffding.Polynomial({(0, 1): 1.0}, basis="monomial")
+    assert hoeffding.decompose(product, X, engine="sparse", sample_weight=weight, n_jobs=1).remainder < 1e-12
+    assert hoeffding.decompose(product, X, engine="sparse", n_jobs=1, order=1).remainder == pytest.approx(0.25)
+
+
+def test_a_share_given_up_may_be_negative_and_is_stated():
+    # x and y nearly agree, so that the small component of y correlates with the large one of x: its covariance with f
+    # is negative although its variance is not.
+    X = np.array([[0, 0]] * 45 + [[1, 1]] * 45 + [[0, 1]] * 5 + [[1, 0]] * 5)
+    f = hoeffding.Polynomial({(0,): 1.0, (1,): -0.2}, basis="monomial")
+    whole = hoeffding.decompose(f, X, engine="sparse", n_jobs=1)
+    small = hoeffding.decompose(f, X, engine="sparse", n_jobs=1, tol=0.3)
+    assert whole.subsets == [(), (0,), (1,)]
+    assert small.subsets == [(), (0,)]
+    lost = 100 * whole.variance().share[2]
+    assert lost < -1
+    assert f"tol=0.3 left out {lost:.2g} % of the variance" in small.reason

@@ -86,7 +86,8 @@ def _how(exact: sparse.Exact, request: Request) -> str:
     if request.order is not None:
         words.append(f"components up to order {request.order} of the complete decomposition")
     if request.tol > 0:
-        words.append(f"tol={request.tol:g} left out {100 * exact.given_up.max(initial=0.0):.2g} % of the variance")
+        given_up = exact.given_up[np.abs(exact.given_up).argmax()]  # of the output that loses or gains the most
+        words.append(f"tol={request.tol:g} left out {100 * given_up:.2g} % of the variance")
     return ", ".join(words)
 
 

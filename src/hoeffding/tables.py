@@ -255,7 +255,9 @@ class Encoding:
             words = "; ".join(f"{name}: {in_words(counts)}" for name, counts in unknown.items())
             if self.unknown == "error":
                 raise ValueError(
-                    f"X: values never seen in fitting ({words}); Encoding.fit(..., unknown='ignore') gives them zeros"
+                    f"X: values never seen in fitting ({words}); replace them, or fit with rows that hold such values "
+                    f"(a model of trees: decompose it with rows that have missing values in these columns); "
+                    f"Encoding.fit(..., unknown='ignore') gives them zeros"
                 )
             total = sum(sum(counts.values()) for counts in unknown.values())
             warnings.warn(f"{total} values never seen in fitting have zero at every bit ({words})", stacklevel=2)

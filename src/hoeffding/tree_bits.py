@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 from hoeffding.bits import BitMatrix, data_frame, pack_columns
 from hoeffding.black_box import Values
+from hoeffding.coding import Column, check_level
+from hoeffding.columns import order_of_levels
 from hoeffding.components import Components, Weights
 from hoeffding.engines.parities import closure, family_of_paths, tables_of_paths
 from hoeffding.engines.trees import answers, check_sums, evenly, last_step, read_model
@@ -327,7 +329,25 @@ def _encoding_of(splits: SplitBits, ensemble: Ensemble, names: Sequence[str]) ->
         elif kind == "member":
             value = _levels(splits, ensemble, b)
         bits.append((int(splits.column[b]), kind, value, bool(splits.at_missing[b])))
-    return Encoding.from_bits(names, bits)
+    encoding = Encoding.from_bits(names, bits)
+    columns = [_column(encoding.columns[j], j, splits, ensemble) for j in range(len(names))]
+    return replace(encoding, columns=tuple(columns))
+
+
+def _column(column: Column, j: int, splits: SplitBits, ensemble: Ensemble) -> Column:
+    """A column that takes missing values only where its bits know what the splits do with them.
+
+    Levels that training never met are missing values to a model: the column takes them where its bits treat both alike.
+    """
+    knows = bool(splits.knows_missing[j])
+    if j not in ensemble.levels:
+        return replace(column, missing=knows)
+    told_apart = any(splits.kind[b] == "missing" for b in np.flatnonzero(splits.column == j).tolist())
+    if knows and not told_apart:
+        return column
+    levels = {check_level(level, f"column {column.name!r}: level {level!r}") for level in ensemble.levels[j]}
+    known = tuple(sorted(levels, key=order_of_levels))
+    return replace(column, kind="level", levels=known, open=False, missing=knows)
 
 
 def _levels(splits: SplitBits, ensemble: Ensemble, bit: int) -> tuple[Any, ...]:

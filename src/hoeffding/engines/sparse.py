@@ -51,11 +51,11 @@ class Exact:
     beta : (n_subsets, m)
     variance : Variance, of arrays (n_subsets, m) and (m,)
     remainder, fidelity : (m,)
-        The largest ``|f - sum of f_S|`` at the rows, and R2.
+        The largest ``|f - sum of f_S|`` at the rows with positive weight, and R2.
     n_closure, n_chosen : int
         The sets of the closure; those at which the local rule made a choice.
     given_up : (m,)
-        The share of the variance in components that ``tol`` left out.
+        The share of the variance in components that ``tol`` left out; negative where their covariance with f is.
     """
 
     moments: Moments
@@ -74,7 +74,7 @@ class Exact:
         parts = Components.of(Counted(self.moments), self.family, self.beta)
         rest = sample.values - parts.sums(sample.bits, Weights.all_to_one(len(self.family)), threads)[:, 0]
         w = np.ones(len(rest)) if sample.weights is None else sample.weights
-        return Rest(np.abs(rest).max(axis=0, initial=0.0), w @ rest**2, float(w.sum()))
+        return Rest(np.abs(rest[w > 0]).max(axis=0, initial=0.0), w @ rest**2, float(w.sum()))
 
     def with_rest(self, rest: Rest) -> Exact:
         """With remainder and fidelity."""

@@ -33,6 +33,7 @@ class SplitBits:
     threshold : (n_bits,) float64; NaN but for ``"above"``.
     category_starts, categories : compressed rows, the codes of each ``"member"``.
     at_missing : (n_bits,) bool, the value of the bit where x is missing; False for ``"missing"``.
+    knows_missing : (n_features,) bool, the original columns at whose missing values the bits say what the splits say.
     """
 
     column: NodeArray
@@ -41,6 +42,7 @@ class SplitBits:
     category_starts: npt.NDArray[np.int64]
     categories: npt.NDArray[np.int64]
     at_missing: BoolArray
+    knows_missing: BoolArray
 
     def __len__(self) -> int:
         return len(self.column)
@@ -80,7 +82,8 @@ def split_bits(ensemble: Ensemble, binary: BoolArray, has_missing: BoolArray) ->
     binary : (n_features,) bool
         The columns that hold only 0, 1 and missing values: every threshold in [0, 1) asks the same there.
     has_missing : (n_features,) bool
-        The columns with missing values. In others it does not matter where a missing value would go.
+        The columns with missing values. Splits of others that differ only in where a missing value would go are one
+        bit, which then does not know it: see ``knows_missing``.
     """
     inner = np.flatnonzero(ensemble.feature >= 0)
     asked = _questions(ensemble, inner, binary, has_missing)
@@ -98,7 +101,7 @@ def split_bits(ensemble: Ensemble, binary: BoolArray, has_missing: BoolArray) ->
     nodes, tree_starts = _reached(taken[ensemble.tree_starts[:-1]], left, right)
     is_reached = np.zeros(ensemble.n_nodes, np.bool_)
     is_reached[nodes] = True
-    bits, number = _distinct(asked, ~is_constant & is_reached[inner])
+    bits, number = _distinct(asked, ~is_constant & is_reached[inner], ensemble.n_features)
     bit = np.full(ensemble.n_nodes, -1, np.int32)
     bit[inner] = number
     return bits, _on_bits(ensemble, len(bits), nodes, tree_starts, (bit, left, right))
@@ -114,6 +117,7 @@ class _Questions(NamedTuple):
     at_missing: BoolArray  # the answer where x is missing
     inverted: BoolArray  # whether a node goes left where its question is answered with yes
     always: BoolArray  # for constant ones: the answer
+    knows_missing: BoolArray  # whether that is the answer where x is missing, too
     sets: list[npt.NDArray[np.int64]]  # codes of categories
 
 
@@ -152,6 +156,7 @@ def _questions(e: Ensemble, inner: npt.NDArray[np.int64], binary: BoolArray, has
         at_missing=may_miss & (missing_right ^ inverted) & (kind != MISSING),
         inverted=inverted,
         always=always,
+        knows_missing=may_miss | (missing_right == np.where(constant, always, inverted)),
         sets=sets,
     )
 
@@ -183,7 +188,7 @@ def _other_levels(
     return [np.frombuffer(key, np.int64) for key in numbers], out
 
 
-def _distinct(asked: _Questions, is_live: BoolArray) -> tuple[SplitBits, NodeArray]:
+def _distinct(asked: _Questions, is_live: BoolArray, n_features: int) -> tuple[SplitBits, NodeArray]:
     """The different questions of live nodes, sorted by column, and for each node the number of its own, else -1."""
     live = np.flatnonzero(is_live)
     fields = (asked.column, asked.kind, asked.threshold, asked.set_number, asked.at_missing)
@@ -194,6 +199,8 @@ def _distinct(asked: _Questions, is_live: BoolArray) -> tuple[SplitBits, NodeArr
     number[order] = np.cumsum(is_new) - 1
     of = order[is_new]
     sets = [asked.sets[k] if k >= 0 else np.zeros(0, np.int64) for k in asked.set_number[of].tolist()]
+    knows_missing = np.ones(n_features, np.bool_)
+    knows_missing[asked.column[~asked.knows_missing]] = False
     table = SplitBits(
         column=asked.column[of],
         kind=tuple(KINDS[k] for k in asked.kind[of].tolist()),
@@ -201,6 +208,7 @@ def _distinct(asked: _Questions, is_live: BoolArray) -> tuple[SplitBits, NodeArr
         category_starts=np.cumsum([0, *map(len, sets)], dtype=np.int64),
         categories=np.concatenate([np.zeros(0, np.int64), *sets]),
         at_missing=asked.at_missing[of],
+        knows_missing=knows_missing,
     )
     return table, number
 
