@@ -194,6 +194,9 @@ def test_predictions_in_a_column_are_explained(folder, tmp_path):
     )
     assert facts["engine"]["name"] == "regression"
     assert [player["name"] for player in facts["players"]] == ["town", "member", "children", "age"]
+    names = facts_of(folder / "mixed.csv", "--predictions", "spends", "--drop", "buys", "-o", tmp_path / "r.htm")
+    assert details(names)["Columns left out"] == "name (400 different texts in 400 rows)"
+    assert names["players"] == facts["players"] and (tmp_path / "r.htm").read_text(encoding="utf-8").startswith("<!")
     result = hoeffding.load(saved)
     expected = hoeffding.decompose(
         mixed()["spends"].to_numpy(), mixed()[["town", "member", "children", "age"]], engine="regression"
@@ -236,6 +239,10 @@ def test_bins_are_honoured_or_refused(folder, tmp_path):
         (["--target", "spends", "--rows", "0"], "--rows 0"),
         (["--target", "spends", "--rows", "20"], "20 rows are too few to train"),
         (["--target", "spends", "--plotlyjs", "no"], "must be embed or cdn"),
+        (["--target", "spends", "--plotlyjs", "cdn", "-o", "r.md"], "--plotlyjs cdn: goes with a report in HTML"),
+        (["--target", "spends", "--plotlyjs", "cdn", "--json"], "--plotlyjs cdn: goes with a report in HTML"),
+        (["--target", "spends", "--trust-pickle"], "--trust-pickle: goes with --model"),
+        (["--target", "spends", "--save", "q.json", "-o", "./q.json"], "--save q.json: the report is written to this"),
         (["--target", "spends", "-o", "report.pdf"], "must end in .html, .md or .json"),
         (["--target", "spends", "-o", "no/such/folder/r.html"], "there is no folder"),
         (["--target", "spends", "--save", "no/such/folder/r.hfd"], "there is no folder"),
@@ -246,6 +253,33 @@ def test_mistakes_are_named_before_any_work(folder, tmp_path, monkeypatch, argum
     with pytest.raises((ValueError, TypeError, OSError), match=re.escape(words)):
         explain(folder / "mixed.csv", *arguments)
     assert list(tmp_path.iterdir()) == [], "nothing is written"
+
+
+def test_what_is_read_is_not_replaced(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mixed().to_csv("t.csv", index=False)
+    (tmp_path / "x.json").write_text("{}")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    for arguments in (
+        ["--target", "spends", "--save", "t.csv"],
+        ["--model", "x.json", "-o", tmp_path / "x.json"],
+        ["--model", "x.json", "--json", "--save", "x.json"],
+    ):
+        with pytest.raises(ValueError, match="is a file that is read, and would be replaced"):
+            explain("t.csv", *arguments)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_column_that_the_model_takes_cannot_be_left_out(folder, tmp_path):
+    import joblib
+
+    model = RandomForestRegressor(3, max_depth=2, random_state=0).fit(
+        mixed()[["children", "member"]], mixed()["spends"]
+    )
+    joblib.dump(model, tmp_path / "m.pkl")
+    for option in ("--drop", "--target"):
+        with pytest.raises(ValueError, match="takes the column 'member', which is left out"):
+            explain(folder / "mixed.csv", "--model", tmp_path / "m.pkl", "--trust-pickle", option, "member", "--json")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pyarrow.dataset as ds
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import csv
 
 from hoeffding import Encoding, HoeffdingRegressor, Stream, machine, steps, summaries
 from hoeffding.binarize import Draft, Rules, find_repeats
@@ -358,3 +359,26 @@ def test_chunks_with_their_columns_in_another_order(bits) -> None:
     pairs = [(bits.iloc[:, :9], bits.y), (turned[turned.columns[2:]], turned.y)]
     both = pd.concat([bits, bits])
     same_fit(HoeffdingRegressor().fit(iter(pairs)), HoeffdingRegressor().fit(iter([both.drop(columns="w")]), "y"))
+
+
+@pytest.mark.parametrize("first", [2**63 + 3, -(2**70) - 3])
+def test_integers_that_text_has_and_double_precision_has_not_are_refused(tmp_path, first) -> None:
+    texts = ["", *(str(first + i) for i in range(49))]
+    table = pd.DataFrame({"z": texts, "b": [0, 1] * 25, "y": [0.5, 1.5] * 25})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(ValueError, match=r"column 'z' holds integers beyond 2\^53"):
+        Encoding.fit(next(Stream(tmp_path / "t.csv").chunks()).X)
+    floats = table.assign(z=[1e300, 0.5] * 25)  # numbers that are written as floating point are such
+    floats.to_csv(tmp_path / "t.csv", index=False)
+    assert next(Stream(tmp_path / "t.csv").chunks()).n_rows == 50
+
+
+def test_a_type_that_changes_late_in_text_is_named_with_ways_out(tmp_path) -> None:
+    late = tmp_path / "t.csv"
+    late.write_text("a,y\n" + "0,3\n" * 400_000 + "1,3.5\n")
+    with pytest.raises(
+        OSError, match=r"is that of its first rows: write the table as Parquet, or pass pyarrow\.dataset"
+    ):
+        list(Stream(late).chunks())
+    whole = ds.dataset(late, format=ds.CsvFileFormat(convert_options=csv.ConvertOptions(column_types={"y": "double"})))
+    assert sum(chunk.n_rows for chunk in Stream(whole).chunks()) == 400_001

@@ -5,12 +5,14 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow.dataset as ds
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 from typer.testing import CliRunner
 
 import hoeffding
 from hoeffding import cli, decompose
+from hoeffding.cli.table_files import read_table
 
 N = 500
 
@@ -100,3 +102,49 @@ def test_an_empty_source(result, tmp_path) -> None:
     with pytest.raises(ValueError, match="source: has no rows"):
         hoeffding.apply(result, iter([]), tmp_path / "out.parquet")
     assert not list(tmp_path.iterdir())
+
+
+def test_what_is_read_is_not_replaced(table, result, tmp_path) -> None:
+    result.save(tmp_path / "d.csv")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    (tmp_path / "folder").mkdir()
+    table.to_parquet(tmp_path / "folder" / "k.parquet")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "t.csv")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.*")}
+    for source, out in (("t.csv", "t.csv"), ("t.csv", "link.csv"), ("t.csv", "d.csv"), ("t.csv", "folder/../t.csv")):
+        bad = run("apply", tmp_path / "d.csv", tmp_path / source, "-o", tmp_path / out)
+        assert "is a file that is read, and would be replaced" in str(bad.exception)
+    bad = run("apply", tmp_path / "d.csv", tmp_path / "folder", "-o", tmp_path / "folder" / "out.parquet")
+    assert "lies in the folder that is read" in str(bad.exception)
+    file = tmp_path / "folder" / "k.parquet"
+    for source in (file, hoeffding.Stream(file), ds.dataset(tmp_path / "folder")):
+        with pytest.raises(ValueError, match="is a file that is read"):
+            hoeffding.apply(result, source, file)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.*")} == before
+    hoeffding.apply(result, file, tmp_path / "t.csv")  # another file may be replaced
+    assert len(pd.read_csv(tmp_path / "t.csv")) == N
+
+
+def test_columns_kept_do_not_collide(table, result, tmp_path) -> None:
+    source = table.rename(columns={"id": "prediction"})
+    with pytest.raises(ValueError, match="'prediction' is what a column written is named"):
+        hoeffding.apply(result, iter([source]), tmp_path / "out.parquet", keep=["age", "prediction"])
+    assert not list(tmp_path.iterdir())
+    hoeffding.apply(result, iter([source]), tmp_path / "out.parquet", keep=["prediction"], give=["shapley"])
+    assert pd.read_parquet(tmp_path / "out.parquet")["prediction"].tolist() == list(range(N))
+
+
+@pytest.mark.parametrize(
+    ("name", "separator"), [("t.csv", ";"), ("t.csv.gz", ","), ("t.tsv", "\t"), ("t.txt", "|"), ("t.TSV.gz", "\t")]
+)
+def test_what_explain_reads_apply_reads(table, tmp_path, name, separator) -> None:
+    days = np.array(["2020-01-01", "2021-05-05", None], object)[np.arange(N) % 3]
+    table = table.assign(day=days, y=table.y + (days == "2020-01-01"))
+    table.to_csv(tmp_path / name, sep=separator, index=False)
+    read = read_table(tmp_path / name)
+    result = decompose("y", read.drop(columns="id"))
+    assert any("day" in player for player in result.players)
+    hoeffding.apply(result, tmp_path / name, tmp_path / "out.parquet")
+    got = pd.read_parquet(tmp_path / "out.parquet")
+    np.testing.assert_allclose(got["prediction"], result.predict(read), rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(got["shapley day"], result.shapley(read)[:, 2], rtol=1e-14, atol=1e-14)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,6 +60,17 @@ def refuse_masked(name: str, a: object) -> None:
     """Masks would be dropped in silence."""
     if isinstance(a, np.ma.MaskedArray):
         raise TypeError(f"{name}: masked arrays are not supported; fill or drop what is masked first")
+
+
+def refuse_overwriting(name: str, path: str | PathLike[str], inputs: Iterable[str | PathLike[str]]) -> None:
+    """Refuse to write to a file that is read, or into a folder that is read."""
+    out = Path(path)
+    for given in map(Path, inputs):
+        if given.is_dir() and out.resolve().is_relative_to(given.resolve()):
+            raise ValueError(f"{name}={str(out)!r}: lies in the folder that is read, {given}; write it elsewhere")
+        same = out.exists() and given.exists() and out.samefile(given)
+        if same or out.resolve() == given.resolve():
+            raise ValueError(f"{name}={str(out)!r}: is a file that is read, and would be replaced; give another name")
 
 
 def as_count(name: str, n: int | np.integer[Any], least: int = 0) -> int:

@@ -32,7 +32,19 @@ from hoeffding.checks import as_count, as_real, as_weights
 FloatArray = npt.NDArray[np.float64]
 
 CHUNK_ROWS = 2**18  # rows whose packed columns fit a cache, and enough of them that nothing else counts
-FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".feather": "feather", ".arrow": "feather"}
+FORMATS = {
+    **dict.fromkeys((".csv", ".tsv", ".txt"), "csv"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".feather", ".arrow", ".ipc"), "feather"),
+}
+ENDINGS = f"{', '.join(FORMATS)}, or .csv.gz"
+SEPARATORS = ",;\t|"
+BEYOND = r"^[+-]?\d{16,}$"  # as text: 2^53 has sixteen digits
+TYPES = (
+    "; the type of a column of a CSV file is that of its first rows: write the table as Parquet, or pass "
+    "pyarrow.dataset.dataset(path, format=pyarrow.dataset.CsvFileFormat(convert_options=pyarrow.csv.ConvertOptions("
+    "column_types={name: type})))"
+)
 READ_AHEAD, BATCH_ROWS = 4, 2**17  # more would be memory that nobody asked for
 MISSING_PYARROW = 'reading files takes pyarrow: python -m pip install "hoeffding[data]"'
 
@@ -228,10 +240,10 @@ def is_stream(X: Any) -> bool:
     return hasattr(X, "__next__") or (callable(X) and not hasattr(X, "shape"))
 
 
-def opened(source: Any) -> Source:
-    """What reads a source."""
+def opened(source: Any, text: Sequence[str] = ()) -> Source:
+    """What reads a source; of a CSV file these columns are text, whatever they look like."""
     if isinstance(source, str | PathLike):
-        return _of_path(Path(fspath(source)))
+        return _of_path(Path(fspath(source)), text)
     if type(source).__module__.startswith("pyarrow") and hasattr(source, "get_fragments"):
         return _Dataset(source)
     if type(source).__module__.startswith("polars"):
@@ -244,30 +256,91 @@ def opened(source: Any) -> Source:
 # -- tables of Arrow --------------------------------------------------------------------------------------------------
 
 
-def _of_path(path: Path) -> Source:
+def files_of(source: Any) -> list[Path]:
+    """The files that a source is known to read; a folder stands for all that is in it."""
+    if isinstance(source, Stream):
+        return files_of(source.source)
+    if isinstance(source, str | PathLike):
+        return [Path(fspath(source))]
+    parts = getattr(source, "children", [source]) if hasattr(source, "get_fragments") else []
+    local = [p for p in parts if getattr(getattr(p, "filesystem", None), "type_name", "") == "local"]
+    return [Path(name) for part in local for name in part.files]
+
+
+def format_of(path: Path) -> str | None:
+    """What a file holds by its name: "csv", "parquet" or "feather", None if it is not known."""
+    name = path.name.lower()
+    kind = FORMATS.get(Path(name.removesuffix(".gz")).suffix)
+    return None if name.endswith(".gz") and kind != "csv" else kind
+
+
+def separator_of(line: str) -> str:
+    """The sign that separates the columns of a CSV file with this first line.
+
+    >>> separator_of("a;b, c;d")
+    ';'
+    """
+    return max(SEPARATORS, key=line.count)
+
+
+def _of_path(path: Path, text: Sequence[str]) -> Source:
     try:
         import pyarrow.dataset as ds
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(f"{path}: {MISSING_PYARROW}") from error
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file or folder")
-    suffix = path.suffix.lower()
-    if path.is_file() and suffix not in FORMATS:
-        raise ValueError(f"{path}: files are read if they end in {', '.join(FORMATS)}; or pass a pyarrow.dataset")
+    kind: Any = format_of(path) if path.is_file() else "parquet"
+    if kind is None:
+        raise ValueError(f"{path}: files are read if they end in {ENDINGS}; or pass a pyarrow.dataset")
     try:
-        kind: Any = FORMATS.get(suffix, "parquet") if path.is_file() else "parquet"
-        return _Dataset(ds.dataset(path, format=_csv() if kind == "csv" else kind))
-    except (OSError, ValueError) as error:
+        if kind != "csv":
+            return _Dataset(ds.dataset(path, format=kind))
+        parse, convert = _csv(path, text)
+        dataset = ds.dataset(path, format=ds.CsvFileFormat(parse_options=parse, convert_options=convert))
+        beyond = _beyond_integers(path, dataset.schema, parse)
+    except (OSError, ValueError, EOFError) as error:
         raise OSError(f"{path}: cannot be read: {error}") from error
+    if beyond:
+        raise ValueError(
+            f"{path}: column {beyond[0]!r} holds integers beyond 2^53, which double precision cannot tell apart; "
+            f"divide them, or pass a pyarrow.dataset that reads them as text (which is read as categories)"
+        )
+    return _Dataset(dataset)
 
 
-def _csv() -> Any:
-    """Text in which a gap is written as pandas knows it, in columns of text too."""
-    import pyarrow.dataset as ds
+def _csv(path: Path, text: Sequence[str]) -> tuple[Any, Any]:
+    """How to parse and to convert: a gap is written as pandas knows it, in columns of text too."""
+    import gzip
+
     from pyarrow import csv
 
+    with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as file:
+        first = next(filter(bytes.strip, iter(lambda: file.readline(2**20), b"")), b"")
     gaps = [*csv.ConvertOptions().null_values, "<NA>", "None"]
-    return ds.CsvFileFormat(convert_options=csv.ConvertOptions(null_values=gaps, strings_can_be_null=True))
+    return csv.ParseOptions(delimiter=separator_of(first.decode(errors="replace"))), csv.ConvertOptions(
+        null_values=gaps, strings_can_be_null=True, column_types=dict.fromkeys(text, "string")
+    )
+
+
+def _beyond_integers(path: Path, schema: Any, parse: Any) -> list[str]:
+    """Columns of integers too large for their type, which Arrow would read as floating point, rounded in silence."""
+    import pyarrow.compute as pc
+    from pyarrow import csv
+
+    doubles = [field.name for field in schema if str(field.type) == "double"]
+    if not doubles:
+        return []
+    options = csv.ConvertOptions(include_columns=doubles, column_types=dict.fromkeys(doubles, "string"))
+    with csv.open_csv(path, parse_options=parse, convert_options=options) as reader:
+        block = reader.read_next_batch()
+    found = []
+    for name, column in zip(doubles, block.columns, strict=True):
+        whole = pc.match_substring_regex(column, r"^[+-]?\d+$")
+        other = pc.and_not(pc.match_substring_regex(column, r"\d"), whole)
+        if not pc.any(other).as_py() and pc.any(pc.match_substring_regex(column, BEYOND)).as_py():
+            found.append(name)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -313,7 +386,8 @@ class _Dataset:
                     yield batch.slice(skipped)
         except (OSError, pa.ArrowException) as error:
             files = ", ".join(getattr(self.dataset, "files", [])[:3]) or "the dataset"
-            raise OSError(f"{files}: cannot be read after row {rows}: {error}") from error
+            advice = TYPES if "CSV conversion error" in str(error) else ""
+            raise OSError(f"{files}: cannot be read after row {rows}: {error}{advice}") from error
 
     def _scan(self, needed: Sequence[str] | None, ahead: int) -> Iterator[Any]:
         import pyarrow.dataset as ds

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hoeffding.bits import data_frame
-from hoeffding.chunks import MISSING_PYARROW, Chunk, Stream
+from hoeffding.checks import refuse_overwriting
+from hoeffding.chunks import MISSING_PYARROW, Chunk, Stream, files_of, opened
 from hoeffding.decomposition import Decomposition
 from hoeffding.progress import reporting, say
 
@@ -40,11 +41,11 @@ def apply(
     source : path, or another source of a :class:`hoeffding.Stream`
         Its columns are found by name, and encoded if the decomposition has an encoding.
     path : str or path
-        A Parquet, Feather or CSV file, by its ending.
+        A Parquet, Feather or CSV file, by its ending; no file of the source, and none in its folder.
     give : sequence of "prediction", "shapley", "components"
         One column for the prediction (of each output), for each player, or for each component.
     keep : sequence of str
-        Columns of the source to be written as well.
+        Columns of the source to be written as well; none may have the name of a column that is written anyway.
 
     Examples
     --------
@@ -67,6 +68,7 @@ def apply(
     if out.suffix.lower() not in ENDINGS:
         raise ValueError(f"path={str(out)!r}: files are written if they end in {', '.join(ENDINGS)}")
     stream = source if isinstance(source, Stream) else Stream(source)
+    refuse_overwriting("path", out, files_of(stream))
     half = out.with_name(out.name + ".half")
     try:
         with reporting():
@@ -86,8 +88,13 @@ def _tables(
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(MISSING_PYARROW) from error
     n_rows = 0
-    for chunk in stream.chunks():
-        columns = _kept(chunk, keep) | _given(decomposition, chunk.X, give)
+    known = () if decomposition.encoding is None else decomposition.encoding.columns
+    text = [c.name for c in known if c.kind == "any" or (c.kind == "level" and all(type(x) is str for x in c.levels))]
+    for chunk in stream.chunks(source=opened(stream.source, text)):
+        kept, given = _kept(chunk, keep), _given(decomposition, chunk.X, give)
+        if both := [name for name in keep if name in given]:
+            raise ValueError(f"keep={list(keep)!r}: {both[0]!r} is what a column written is named; rename it first")
+        columns = kept | given
         n_rows += chunk.n_rows
         say(f"{n_rows} rows written")
         yield pa.table(columns)
@@ -111,6 +118,8 @@ def _given(decomposition: Decomposition, X: Any, give: tuple[str, ...]) -> dict[
             out[name] = values
             return
         for j, output in enumerate(outputs):
+            if f"{name} of {output}" in out:
+                raise ValueError(f"give: two columns would be named '{name} of {output}'; rename players or outputs")
             out[f"{name} of {output}"] = np.ascontiguousarray(values[:, j])
 
     if "prediction" in give:

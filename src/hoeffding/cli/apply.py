@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from hoeffding import to_file
+from hoeffding.checks import refuse_overwriting
 from hoeffding.chunks import CHUNK_ROWS, Stream
 from hoeffding.decomposition import load
 
@@ -38,6 +39,7 @@ def apply(  # one argument for each option
     chunk_rows: Annotated[int, typer.Option(help="Rows to read at a time.")] = CHUNK_ROWS,
 ) -> None:
     """Apply a decomposition to the rows of a table of any size: predictions, Shapley values or components of each."""
+    refuse_overwriting("--output", output, [decomposition, table])
     result = load(decomposition)
     if unseen is not None:
         if unseen not in {"zero", "nan", "error"}:

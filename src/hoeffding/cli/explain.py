@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from hoeffding.black_box import evaluate
+from hoeffding.checks import refuse_overwriting
 from hoeffding.cli.given import Given
 from hoeffding.cli.subjects import Subject, from_column, from_file, trained
 from hoeffding.cli.summary import print_summary
@@ -25,6 +26,7 @@ from hoeffding.progress import reporting, say
 from hoeffding.tables import Encoding
 
 REPORT = "hoeffding-report.html"
+PAGES = (".html", ".htm")
 BINS, BINS_TRAINED = 4, 16  # nested thresholds are nearly the same bit where they are many, which a fit does not bear
 
 EXAMPLES = """Examples:
@@ -79,10 +81,13 @@ def explain(  # noqa: PLR0913, PLR0917  # one argument for each option
     scored on the others.
     """
     _check_choices(target, model, predictions, task)
+    if trust_pickle and model is None:
+        raise ValueError("--trust-pickle: goes with --model; leave it out")
     _check_values(engine, bins, plotlyjs)
     report = _report_path(output, as_json)
-    for path in (report, save):
-        check_writable(path)
+    if plotlyjs == "cdn" and (report is None or report.suffix.lower() not in PAGES):
+        raise ValueError("--plotlyjs cdn: goes with a report in HTML; leave it out, or let --output end in .html")
+    _check_outputs(report, save, [table, *([] if model is None else [model])])
     with reporting():
         say(f"Reading {table}")
         given = Given.read(table, [*(drop or []), *filter(None, (target, predictions))], rows, seed)
@@ -134,9 +139,18 @@ def _check_values(engine: str, bins: int | None, plotlyjs: str) -> None:
 def _report_path(output: Path | None, as_json: bool) -> Path | None:
     if output is None:
         return None if as_json else Path(REPORT)
-    if output.suffix.lower() not in (".html", ".md", ".json"):
+    if output.suffix.lower() not in (*PAGES, ".md", ".json"):
         raise ValueError(f"--output {output}: the name must end in .html, .md or .json, which says what is written")
     return output
+
+
+def _check_outputs(report: Path | None, save: Path | None, inputs: list[Path]) -> None:
+    for option, path in (("--output", report), ("--save", save)):
+        check_writable(path)
+        if path is not None:
+            refuse_overwriting(option, path, inputs)
+    if report is not None and save is not None and report.resolve() == save.resolve():
+        raise ValueError(f"--save {save}: the report is written to this file; give another name")
 
 
 def check_writable(path: Path | None) -> None:

@@ -72,8 +72,9 @@ def from_column(given: Given, predictions: str) -> Subject:
         )
     kept = given.take(values.notna(), f"without {predictions}")
     y = kept.frame[predictions].to_numpy(np.float64)
-    details, name = {"Table": kept.words, **kept.notes}, f"known by its values, in column {predictions}"
-    return Subject(y, kept.features, name, f"What {predictions} in {given.path.name} is made of", details)
+    X, left_out = _without_names_of_rows(kept.features)
+    details, name = {"Table": kept.words, **kept.notes, **left_out}, f"known by its values, in column {predictions}"
+    return Subject(y, X, name, f"What {predictions} in {given.path.name} is made of", details)
 
 
 def from_file(given: Given, path: Path, target: str | None, trust_pickle: bool) -> Subject:
@@ -82,7 +83,7 @@ def from_file(given: Given, path: Path, target: str | None, trust_pickle: bool) 
 
     say(f"Reading {path}")
     model = read_model(path, trust_pickle=trust_pickle)
-    X = columns_for(model, given.features, path)
+    X = columns_for(model, given.features, path, left_out=[str(name) for name in given.frame.columns])
     unused = [str(name) for name in given.features.columns if name not in X.columns]
     name = f"{type(model).__name__} in {path.name}, of {X.shape[1]} columns"
     details = {"Table": given.words}

@@ -5,18 +5,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-SEPARATORS = ",;\t|"
-KINDS = {
-    ".csv": "CSV",
-    ".tsv": "CSV",
-    ".txt": "CSV",
-    ".parquet": "Parquet",
-    ".pq": "Parquet",
-    ".feather": "Feather",
-    ".arrow": "Feather",
-    ".ipc": "Feather",
-}
-ENDINGS = f"{', '.join(KINDS)}, or .csv.gz"
+from hoeffding.chunks import ENDINGS, format_of, separator_of
+
+KINDS = {"csv": "CSV", "parquet": "Parquet", "feather": "Feather"}
 NEEDED = '{what} needs {package}: python -m pip install "hoeffding[app]"'
 DAMAGED = (ValueError, EOFError, zlib.error)  # and OSErrors without a number, which Arrow raises
 
@@ -47,11 +38,10 @@ def read_table(path: Path) -> Any:
 
 
 def _kind(path: Path) -> str:
-    name = path.name.lower()
-    ending = Path(name.removesuffix(".gz")).suffix
-    if ending not in KINDS or (name.endswith(".gz") and KINDS[ending] != "CSV"):
+    kind = format_of(path)
+    if kind is None:
         raise ValueError(f"{path}: not known as a table; its name must end in {ENDINGS}")
-    return KINDS[ending]
+    return KINDS[kind]
 
 
 def _read_csv(path: Path) -> Any:
@@ -59,7 +49,7 @@ def _read_csv(path: Path) -> Any:
 
     try:
         line = pd.read_csv(path, sep="\x00", header=None, nrows=1, dtype=str, quoting=3, skip_blank_lines=True)
-        separator = max(SEPARATORS, key=str(line.iloc[0, 0]).count)
+        separator = separator_of(str(line.iloc[0, 0]))
         names = pd.read_csv(path, sep=separator, header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0]
         table = pd.read_csv(path, sep=separator, low_memory=False)
     except UnicodeDecodeError as error:

@@ -17,7 +17,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -123,15 +123,21 @@ READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
 }
 
 
-def columns_for(model: Any, table: Any, path: Path) -> Any:
+def columns_for(model: Any, table: Any, path: Path, left_out: Sequence[str] = ()) -> Any:
     """The columns of a pandas table that a model takes, in its order; all of them if it does not know names.
 
     LightGBM and XGBoost take categories, not text, so columns of text become categories for them.
+    ``left_out`` names columns that the table had before some were left out.
     """
     names = _names_of(model)
     by_name = {str(name): name for name in table.columns}
     if names is not None and not any(map(_is_position, names)):
         absent = [repr(name) for name in names if name not in by_name]
+        dropped = [repr(name) for name in names if name not in by_name and name in left_out]
+        if dropped:
+            raise ValueError(
+                f"{path}: the model takes the column {dropped[0]}, which is left out (--drop, --target); leave it in"
+            )
         if absent:
             more = f" and {len(absent) - SHOWN} more" if len(absent) > SHOWN else ""
             raise ValueError(
