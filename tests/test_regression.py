@@ -904,6 +904,106 @@ def test_folds_may_be_given():
     np.testing.assert_allclose(numbered.cv_errors_, HoeffdingRegressor(2, "cv", cv=5).fit(X, y).cv_errors_, rtol=1e-4)
 
 
+def errors_of_refitting(model, X, y, w, folds):
+    """The mean squared errors on rows left out, of a plain fit to the training rows, for every alpha of a model."""
+    errors = []
+    for alpha in model.alphas_:
+        by_hand = clone(model).set_params(alpha=alpha, cv=5)
+        squares = total = 0.0
+        for train, test in folds:
+            rest = y[test] - by_hand.fit(X[train], y[train], w[train]).predict(X[test])
+            squares, total = squares + (w[test] @ rest**2).sum(), total + w[test].sum()
+        errors.append(squares / total)
+    return np.array(errors)
+
+
+def numbered(n, k):
+    at = np.arange(n)
+    return [(at[at % k != i], at[at % k == i]) for i in range(k)]
+
+
+def with_cells_only_in_a_fold():
+    """Rows without some cells of {0, 1} and {2, 3}, and with a constant feature, but for those left out first."""
+    X, y = some_data(16, n=90, noise=0.5)
+    away = np.arange(90) % 3 == 0
+    X[:, :4] = np.random.default_rng(0).random((90, 4)) < [0.4, 0.5, 0.5, 0.5]
+    X[~away, 1] &= 1 - X[~away, 0]  # of rare values
+    X[~away, 3] |= X[~away, 2]
+    X[~away, 4], X[away, 4] = 1, np.arange(away.sum()) % 2
+    return X, y + 2 * X[:, 0] * X[:, 1]
+
+
+FAMILIES = {
+    "shattered": {},
+    "cells of five rows": {"min_count": 5},
+    "unit": {"scale": "unit"},
+    "paper": {"family": "paper"},
+    "paper, unit": {"family": "paper", "scale": "unit"},
+    "given": {"family": [(0, 1), (2, 3), (0, 4)]},
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*never observed:UserWarning")
+@pytest.mark.parametrize("given_as", ["rows", "indices", "moments"])
+@pytest.mark.parametrize("choice", FAMILIES)
+def test_cells_that_no_training_row_is_in_are_unseen_in_a_fold(choice, given_as):
+    X, y = with_cells_only_in_a_fold()
+    w, folds = np.random.default_rng(1).integers(1, 4, len(y)).astype(float), numbered(len(y), 3)
+    model = HoeffdingRegressor(2, "cv", cv=folds if given_as == "indices" else 3, tol=1e-10, max_iter=50000)
+    model.set_params(**FAMILIES[choice])
+    if given_as == "moments":
+        start = Moments.from_chunk(X, y, w)
+        model.fit_moments([Moments.from_chunk(X[at], y[at], w[at], like=start) for _, at in folds])
+    else:
+        model.fit(X, y, w)
+    expected = errors_of_refitting(model, X, y, w, folds)
+    # A fit within sqrt(2 gap) of the best one has an error on other rows within some multiple of that.
+    np.testing.assert_allclose(model.cv_errors_, expected, rtol=20 * np.sqrt(2e-10))
+
+
+@pytest.mark.filterwarnings("ignore:.*never observed:UserWarning")
+def test_one_family_for_all_folds_would_have_other_errors():
+    X, y = with_cells_only_in_a_fold()
+    model = HoeffdingRegressor(2, "cv", cv=3, tol=1e-10, max_iter=50000).fit(X, y)
+    fixed = clone(model).set_params(family=model.decomposition_.subsets)
+    fixed.alphas_ = model.alphas_
+    other = errors_of_refitting(fixed, X, y, np.ones(len(y)), numbered(len(y), 3))
+    assert np.abs(other - model.cv_errors_).max() > 1e-3
+
+
+@pytest.mark.parametrize("kind", ["number", "indices", "splitter"])
+@pytest.mark.parametrize("real", [False, True])
+def test_folds_are_of_the_rows_as_given_whatever_their_weights(kind, real):
+    X, y = some_data(17, n=100, noise=1.0)
+    w = np.random.default_rng(2).integers(0, 3, 100) * (0.37 if real else 1.0)
+    w[:20] = 0.0
+    two = [(np.arange(20, 60), np.arange(60, 100)), (np.arange(10, 100), np.arange(5, 30))]
+    folds = {"number": numbered(100, 4), "indices": two, "splitter": list(KFold(5).split(X))}[kind]
+    cv = {"number": 4, "indices": folds, "splitter": KFold(5)}[kind]  # the first fold of KFold has no weight
+    model = HoeffdingRegressor(2, "cv", cv=cv, tol=1e-10, max_iter=50000).fit(X, y, w)
+    expected = errors_of_refitting(model, X, y, w, folds)
+    np.testing.assert_allclose(model.cv_errors_, expected, rtol=20 * np.sqrt(2e-10))
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        ([([0, 1, 2], [50])], "cv: no row that fold 0 is fitted to has a weight above zero"),
+        ([([50], [0, 1, 2])], "cv: no row left out has a weight above zero"),
+        ([([50], [120])], "cv: a fold must be a list of row indices between 0 and 119"),
+        (121, "cv=121: more folds than rows, of which there are 120"),
+    ],
+)
+def test_folds_without_weight_are_refused(cv, message):
+    with pytest.raises(ValueError, match=message):
+        HoeffdingRegressor(2, "cv", cv=cv).fit(X, Y, np.arange(120) >= 20)
+
+
+def test_a_fold_that_holds_all_weight_is_refused():
+    with pytest.raises(ValueError, match="cv: no row that fold 1 is fitted to has a weight above zero"):
+        HoeffdingRegressor(2, "cv", cv=3).fit(X, Y, np.arange(120) % 3 == 1)
+
+
 # -- a path of alphas ----------------------------------------------------------------------------------------------
 
 

@@ -1,12 +1,13 @@
 """The strength of the penalty by cross-validation, from moments of folds: the rows are counted once.
 
 The moments of the training rows are those of all rows without those of a fold. The squared errors on the fold are, with
-the coefficients c of the monomials, ``sum w y^2 - 2 c'Z'Wy + c'Z'WZ c``.
+the coefficients c of the monomials that occur in it, ``sum w y^2 - 2 c'Z'Wy + c'Z'WZ c``. Each fold has the sets that a
+fit to its training rows alone would have, and psi_S is zero at cells that no training row is in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hoeffding.engines.gram import System, monomial_gram
-from hoeffding.engines.low_order import GramProblem, Rows, Settings
+from hoeffding.engines.low_order import Given, GramProblem, Rows, Settings
 from hoeffding.moments import Moments
 from hoeffding.progress import say
 from hoeffding.subsets import SubsetFamily
@@ -56,22 +57,44 @@ def folds_without(parts: Sequence[Moments]) -> list[Fold]:
 
 
 def folds_of(cv: Any, rows: Rows, whole: Moments, n_jobs: int) -> list[Fold]:
-    """Folds of rows, from a number (row i is in fold ``i % cv``), a splitter, or (train, test) row indices."""
+    """Folds of rows, from a number (row i is in fold ``i % cv``), a splitter, or (train, test) row indices.
+
+    All of them mean the rows as they were given, with those of weight zero.
+    """
 
     def part(at: npt.NDArray[np.intp]) -> Moments:
         w = None if rows.weights is None else rows.weights[at]
         return Moments.from_chunk(rows.bits.take(at), rows.targets[at], w, like=whole, n_jobs=n_jobs)
 
-    n = rows.bits.n_rows
+    given = Given(np.arange(rows.bits.n_rows), rows.targets) if rows.given is None else rows.given
+    n = len(given.targets)
     if isinstance(cv, int | np.integer):
         if cv > n:
             raise ValueError(f"cv={cv!r}: more folds than rows, of which there are {n}")
-        held_out = [part(np.arange(k, n, cv)) for k in range(cv)]
-        return [Fold(whole - fold, fold) for fold in held_out]
-    splits = list(cv.split(rows.targets, rows.targets) if hasattr(cv, "split") else cv)
+        held_out = [np.flatnonzero(given.at % cv == k) for k in range(cv)]
+        for k, test in enumerate(held_out):
+            _need_rows(k, rows.bits.n_rows - len(test))
+        parts = [part(test) for test in held_out if test.size]
+        return [Fold(whole - fold, fold) for fold in parts]
+    splits = list(cv.split(given.targets, given.targets) if hasattr(cv, "split") else cv)
     if not splits:
         raise ValueError("cv: holds no folds; give pairs of row indices (train, test), a splitter, or a number")
-    return [Fold(part(_indices(train, n)), part(_indices(test, n))) for train, test in splits]
+    now = np.full(n, -1)
+    now[given.at] = np.arange(len(given.at))
+    folds = []
+    for k, (train, test) in enumerate(splits):
+        fitted, left_out = (at[at >= 0] for at in (now[_indices(train, n)], now[_indices(test, n)]))
+        _need_rows(k, len(fitted))
+        if left_out.size:  # else there is nothing to be wrong about
+            folds.append(Fold(part(fitted), part(left_out)))
+    if not folds:
+        raise ValueError("cv: no row left out has a weight above zero, so that nothing can be compared")
+    return folds
+
+
+def _need_rows(k: int, n_rows: int) -> None:
+    if not n_rows:
+        raise ValueError(f"cv: no row that fold {k} is fitted to has a weight above zero; give other folds")
 
 
 def _indices(at: Any, n: int) -> npt.NDArray[np.intp]:
@@ -90,12 +113,14 @@ def alphas_of(system: System, settings: Settings) -> FloatArray:
     return np.geomspace(start, start * ALPHA_RANGE, N_ALPHAS)
 
 
-def path(alphas: FloatArray, folds: Sequence[Fold], family: SubsetFamily, settings: Settings) -> Path:
-    """The errors of all alphas on rows left out."""
+def path(
+    alphas: FloatArray, folds: Sequence[Fold], family_of: Callable[[Moments], SubsetFamily], settings: Settings
+) -> Path:
+    """The errors of all alphas on rows left out; ``family_of`` gives the sets that training rows have."""
     errors, failed = np.zeros(len(alphas)), np.zeros(len(alphas), np.int64)
     for k, fold in enumerate(folds, start=1):
         say(f"Fold {k} of {len(folds)}")
-        squares, converged = _squared_errors(fold, family, alphas, settings)
+        squares, converged = _squared_errors(fold, family_of(fold.train), alphas, settings)
         errors += squares
         failed += ~converged
     return Path(alphas, errors / sum(fold.held_out.total for fold in folds), failed)
@@ -106,7 +131,7 @@ def _squared_errors(
 ) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
     """Summed over the rows left out, for each alpha, each fit starting at the one before; and if the fits converged."""
     problem, held_out = GramProblem.build(fold.train, family, settings.n_jobs), fold.held_out
-    basis, system = problem.basis, problem.system
+    basis, system = problem.basis.at_rows_of(held_out), problem.system
     M = monomial_gram(held_out, basis.monomials, settings.n_jobs) * held_out.total
     t = held_out.targets_of(basis.monomials)
     out, converged, beta = np.zeros(len(alphas)), np.ones(len(alphas), np.bool_), None

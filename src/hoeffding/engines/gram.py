@@ -58,21 +58,33 @@ class Basis:
     @classmethod
     def build(cls, moments: Moments, family: SubsetFamily) -> Basis:
         """Tables of psi_S and their monomial coefficients, from counts of cells."""
+        recoded, tables = [], []
+        for level, p in zip(family.levels, moments.cell_masses_of(family), strict=True):
+            psi, flips = _psi(p), moments.flips_of_cells(level)
+            # The recoded cell z is the cell z ^ flips of the features, whose parity differs by that of flips.
+            psi *= parities(p.shape[1])[flips][:, None]
+            tables.append(np.take_along_axis(psi, np.arange(p.shape[1]) ^ flips[:, None], axis=1))
+            recoded.append(psi)
+        return cls._of(moments, family, recoded, tables)
+
+    def at_rows_of(self, moments: Moments) -> Basis:
+        """The same functions at other rows, in the monomials that occur there; zero at cells never observed before."""
+        recoded = [
+            np.take_along_axis(t, np.arange(t.shape[1]) ^ moments.flips_of_cells(level)[:, None], axis=1)
+            for level, t in zip(self.family.levels, self.tables, strict=True)
+        ]
+        return self._of(moments, self.family, recoded, self.tables)
+
+    @classmethod
+    def _of(cls, moments: Moments, family: SubsetFamily, recoded: list[FloatArray], tables: list[FloatArray]) -> Basis:
+        """From psi over the cells of the recoded bits of the moments."""
         from scipy.sparse import csc_array
 
         at = moments.positions(family)
         occurs = at >= 0
         row_of = np.where(occurs, np.cumsum(occurs) - 1, -1)
-        tables, entries, rows = [], [], []
-        for level, p, subsets in zip(
-            family.levels, moments.cell_masses_of(family), family.subset_positions, strict=True
-        ):
-            psi, flips = _psi(p), moments.flips_of_cells(level)
-            # The recoded cell z is the cell z ^ flips of the features, whose parity differs by that of flips.
-            psi *= parities(p.shape[1])[flips][:, None]
-            tables.append(np.take_along_axis(psi, np.arange(p.shape[1]) ^ flips[:, None], axis=1))
-            entries.append(_to_monomials(np.nan_to_num(psi, nan=0.0)))
-            rows.append(row_of[subsets])
+        entries = [_to_monomials(np.nan_to_num(psi, nan=0.0)) for psi in recoded]
+        rows = [row_of[subsets] for subsets in family.subset_positions]
         kept = [r >= 0 for r in rows]
         starts = np.concatenate([[0], np.cumsum(np.concatenate([k.sum(axis=1) for k in kept]))])
         A = csc_array(

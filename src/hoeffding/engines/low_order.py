@@ -32,7 +32,7 @@ SMALL_GRAM = 5000  # components whose Gram matrix is solved in seconds
 
 @dataclass(frozen=True)
 class Settings:
-    """The elastic net, on raw coefficients or on those of unit-variance components, and when to stop."""
+    """The elastic net, on raw coefficients or on those of components of unit variance, and when to stop."""
 
     alpha: float
     l1_ratio: float
@@ -41,9 +41,9 @@ class Settings:
     max_iter: int
     n_jobs: int
 
-    def penalties(self, norm2: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The absolute and the quadratic penalty of each coefficient, from the squared norms of psi."""
-        unit = np.ones_like(norm2) if self.scale == "raw" else norm2
+    def penalties(self, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The absolute and the quadratic penalty of each coefficient, from the variances of psi."""
+        unit = np.ones_like(variance) if self.scale == "raw" else variance
         return self.alpha * self.l1_ratio * np.sqrt(unit), self.alpha * (1 - self.l1_ratio) * unit
 
     @property
@@ -53,12 +53,24 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
+class Given:
+    """The rows before those of weight zero were left out: which of them the others are, and the targets of all."""
+
+    at: npt.NDArray[np.intp]
+    targets: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class Rows:
-    """What is fitted to: rows, their weights (None: all one; none is zero) and targets, shape ``(n, m)``."""
+    """What is fitted to: rows, their weights (None: all one; none is zero) and targets, shape ``(n, m)``.
+
+    ``given`` is what they were chosen from, if some were left out.
+    """
 
     bits: BitMatrix
     targets: FloatArray
     weights: FloatArray | None
+    given: Given | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from hoeffding.bits import BitMatrix, WeightedRows, refuse_columns
 from hoeffding.checks import as_count, as_real, as_targets, as_weights, refuse_masked
 from hoeffding.decomposition import Decomposition
 from hoeffding.engines import cross_validation, heredity, low_order
-from hoeffding.engines.low_order import Fit, GramProblem, Rows, RowsProblem, Settings
+from hoeffding.engines.low_order import Fit, Given, GramProblem, Rows, RowsProblem, Settings
 from hoeffding.lazy import is_dask
 from hoeffding.machine import require_memory
 from hoeffding.moments import Counted, Moments
@@ -74,14 +74,16 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
     min_count : int
         Cells with fewer rows count as not observed when sets are judged.
     scale : "raw" or "unit"
-        Penalise the coefficients of psi_S, or of psi_S divided by its norm.
+        Penalise the coefficients of psi_S, or of psi_S divided by its standard deviation, so that all have variance
+        one. (Of a shattered set that is its norm; of others, psi_S need not have mean zero.)
     unseen : "zero", "nan" or "error"
         In prediction, what a component says at a cell that no training row was in. Only sets that are not shattered
         have such cells.
     binarize : float, optional
         Compare X with this threshold first. By default X must hold zeros and ones.
     cv : int, splitter, or list of (train, test) row indices
-        The folds for ``alpha="cv"``; a number means that row i is in fold ``i % cv``.
+        The folds for ``alpha="cv"``, of the rows as given (with ``distinct``, as merged), also if some have weight
+        zero; a number means that row i is in fold ``i % cv``.
     tol : float
         The fit stops at a duality gap of ``tol`` times the variance of y.
     max_iter : int
@@ -97,7 +99,8 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
     route_ : str
         ``"gram"`` or ``"rows"``, with the reason.
     alphas_, cv_errors_ : arrays
-        With ``alpha="cv"``: the values tried, and their mean squared errors on rows left out.
+        With ``alpha="cv"``: the values tried, and their mean squared errors on rows left out, each predicted by a fit
+        to the training rows of its fold alone, with ``unseen="zero"``.
     constant_ : list of int
         Features that are constant in the data; they are in no component.
     added_ : int
@@ -390,7 +393,8 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
             return float(self.alpha)
         settings = self._settings(0.0)
         alphas = cross_validation.alphas_of(problem.system, settings)
-        path = cross_validation.path(alphas, folds, problem.basis.family, settings)
+        family = problem.basis.family
+        path = cross_validation.path(alphas, folds, lambda train: self._family_in_fold(family, train), settings)
         self.alphas_, self.cv_errors_ = path.alphas, path.errors
         if path.failed.any():
             warnings.warn(
@@ -422,6 +426,15 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
         words = [f"{len(given)} sets given", f"{self.added_} added to close them downwards"]
         words += [f"{len(closed) - kept.sum()} with constant features left out"] if not kept.all() else []
         return closed.select(kept), ", ".join(words)
+
+    def _family_in_fold(self, whole: SubsetFamily, train: Moments) -> SubsetFamily:
+        """The sets that a fit to the training rows of a fold would have, where a fit to all rows has ``whole``."""
+        if isinstance(self.family, str) and self.family == "shattered":
+            own = train.shattered(min(self.order, train.n_features), self.min_count)
+        else:
+            varying = [~np.isin(level, train.constant).any(axis=1) for level in whole.levels]
+            own = whole.select(np.concatenate(varying))
+        return whole if own == whole else own  # which knows where its subsets are
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -578,7 +591,7 @@ class HoeffdingRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]  
             return Rows(bits, np.stack(means, axis=1), None)
         if weights is not None and not weights.all():  # rows of weight zero are not there
             there = np.flatnonzero(weights)
-            return Rows(bits.take(there), targets[there], weights[there])
+            return Rows(bits.take(there), targets[there], weights[there], Given(there, targets))
         return Rows(bits, targets, weights)
 
     def _bits(self, X: Any) -> BitMatrix:
