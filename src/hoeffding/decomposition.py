@@ -3,7 +3,7 @@ r"""What every engine returns: the components :math:`f_S = \beta_S \psi_S` of a 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from html import escape
@@ -32,6 +32,7 @@ FloatArray = npt.NDArray[np.float64]
 SHOWN_COMPONENTS = 10
 ROUNDING = 16 * np.finfo(float).eps
 VISIBLE = 1e-12  # shares of the variance below are rounding
+IN_MEMORY = ("n_jobs", "prepare")  # what files do not hold
 CHEAP_FEATURES = 14  # up to this many features a repr may compute variances: some milliseconds
 
 
@@ -73,6 +74,10 @@ class Decomposition:
         The rows whose distribution the measure is, where the measure itself knows counts only.
     encoding : Encoding or None
         How the columns of a table become the features; methods that take rows then take such tables.
+    prepare : callable or None
+        From rows as a pipeline takes them to bits, where ``encoding`` or the features are of what its first steps make.
+        Methods that take rows then take those of the pipeline. It is not written to files: a result from a file takes
+        rows as prepared.
     """
 
     measure: Measure
@@ -91,6 +96,7 @@ class Decomposition:
     output_names: tuple[str, ...] | None = None
     rows: WeightedRows | None = None
     encoding: Encoding | None = None
+    prepare: Callable[[Any], BitMatrix] | None = None
 
     def __post_init__(self) -> None:
         self.coefficients.flags.writeable = False
@@ -462,7 +468,7 @@ class Decomposition:
                 "without them, or its measure is not one of rows); leave rows=True out, or decompose rows in memory"
             )
 
-        kept = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "n_jobs"}
+        kept = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in IN_MEMORY}
         io.write(path, kept | {"rows": self.rows if rows else None})
 
     # -- tables and words -----------------------------------------------------------------------------------------
@@ -580,7 +586,9 @@ class Decomposition:
             raise TypeError(f"X={str(X)!r}: rows in a file go to another file, see hoeffding.apply; or read them first")
         if is_dask(X):
             raise TypeError("X: a Dask collection; this needs its rows in memory, pass X.compute()")
-        if self.encoding is not None and not isinstance(X, BitMatrix):
+        if self.prepare is not None and not isinstance(X, BitMatrix):
+            X = self.prepare(X)
+        elif self.encoding is not None and not isinstance(X, BitMatrix):
             X = self.encoding.transform(X)
         frame = None if isinstance(X, BitMatrix) else data_frame(X)
         if frame is not None:

@@ -298,6 +298,7 @@ def _exact(model: SumOfTables, rows: _Rows, request: _Request) -> Decomposition:
         output_names=model.output_names,
         rows=WeightedRows(rows.bits, rows.weights),
         encoding=rows.encoding,
+        prepare=model.prepare,
     )
 
 

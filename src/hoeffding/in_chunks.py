@@ -431,7 +431,10 @@ class InChunks:
     def _by_trees(self, trees: Trees, name: str, before: Report) -> Decomposition:
         function, first = TreesInChunks(trees, self.problem.model), self.rows.first()
         e, shown = trees.ensemble, trees.in_terms_of(first.as_given(first.X), self.problem.model)
-        return self._exactly(function, name, trees.words, e.single, shown.names, shown.encoding, e.output_names, before)
+        found = self._exactly(
+            function, name, shown.words, e.single, shown.names, shown.encoding, e.output_names, before
+        )
+        return replace(found, prepare=shown.prepare)
 
     def _exactly(  # what is known of the function
         self,

@@ -1,15 +1,18 @@
-"""Bits behind the preparation of a table, as questions about its columns: found by asking, and checked at every row.
+"""Bits behind the preparation of a table, as questions about its columns: found by asking, and checked.
 
 A pipeline may encode, fill in and scale a table before its trees compare anything. If each bit depends on one column
 only, as after ``OneHotEncoder``, ``SimpleImputer``, ``StandardScaler`` and the like, there is a question about this
 column that has the same answer. To find it, one row of the table is changed in one column at a time, and prepared:
-levels give the bits of a category; numbers give a threshold, which bisection finds to the last digit.
+levels give the bits of a category; numbers give a threshold, which bisection finds to the last digit. The questions
+must then have the same answers at every row, and at values that no row has: between and beyond the numbers of each
+column, at a level never seen, and at a gap.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +30,15 @@ Ask = Callable[[Any], BitMatrix]
 MOST_COLUMNS = 500
 MOST_VALUES = 256  # of a column of numbers that are tried
 FAR = 1e30  # beyond all data, and still a number in single precision
+BEYOND = (1, 10, 1000)  # spans of a column beyond its ends that are tried
 PARTS = 32
+MOST_GAPS = 100  # columns in which a gap is tried one by one
+HELD_ROWS = 3  # in which a column is changed to check the questions
+MOST_CELLS = 2_000_000  # of changed rows that are checked together
+
+
+class UnlikeError(ValueError):
+    """Prepared rows hold what none did, so that it is not known what the trees ask of them, though they answer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +47,7 @@ class _Column:
 
     j: int
     values: list[Any]
-    numeric: bool
+    ordered: bool  # numbers that no step takes for categories
     complete: bool  # no other values occur
     start: int
 
@@ -56,7 +67,10 @@ class _Bracket:
 
 
 def encoding_behind(steps: Any, X: Any, ask: Ask) -> Encoding | None:
-    """The encoding of a table that has the same bits at its rows, or None if some bit is no question about one column.
+    """The encoding of a table that has the same bits, or None if some bit is no question about one column.
+
+    The bits are the same at all rows, and where one column of a row holds what no row does (see ``_agree``). Gaps are
+    refused in columns without any, unless the steps take them.
 
     Parameters
     ----------
@@ -69,19 +83,26 @@ def encoding_behind(steps: Any, X: Any, ask: Ask) -> Encoding | None:
     table = TableReader.open(X)
     if len(table.names) > MOST_COLUMNS:
         return None
-    bits = ask(X)
-    for far in (-FAR, FAR), ():  # steps that take powers refuse numbers so large
-        try:
-            found = _questions(list(_columns(table, _levels_of(steps), far)), X, bits.n_features, ask)
-            encoding = None if found is None else Encoding.from_bits(table.names, found)
-            if encoding is not None and np.array_equal(encoding.transform(X).to_rows(), bits.to_rows()):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of steps, about values that only this module asks about
+        bits, levels, gaps = ask(X), _levels_of(steps), _gaps(table, X, ask)
+        for far in (-FAR, FAR), ():  # steps that take powers refuse numbers so large
+            try:
+                found = _questions(list(_columns(table, levels, gaps, far)), X, ask)
+                if found is None:
+                    continue
+                encoding = Encoding.from_bits(table.names, found)
+                columns = tuple(replace(c, missing=j in gaps) for j, c in enumerate(encoding.columns))
+                encoding = replace(encoding, columns=columns)
+                same = np.array_equal(encoding.transform(X).to_rows(), bits.to_rows())
+            except (TypeError, ValueError, KeyError):  # a value that the steps or the encoding refuse
+                continue
+            if same and _agree(encoding, table, levels, X, ask):
                 return encoding
-        except (TypeError, ValueError, KeyError):  # a value that the steps or the encoding refuse
-            continue
     return None
 
 
-def _questions(columns: list[_Column], X: Any, n_bits: int, ask: Ask) -> list[Bit] | None:
+def _questions(columns: list[_Column], X: Any, ask: Ask) -> list[Bit] | None:
     """A question for every bit, or None if there is none for some of them."""
     tried = ask(_changed(X, [(c.j, c.values) for c in columns])).to_rows()
     base = ask(_changed(X, [])).to_rows()[0]
@@ -93,7 +114,7 @@ def _questions(columns: list[_Column], X: Any, n_bits: int, ask: Ask) -> list[Bi
         mine = np.flatnonzero(depends[k])
         answers = column.answers(tried)[:, mine]
         present = answers[: len(answers) - (None in column.values)]
-        up = column.numeric and bool((np.diff(present.astype(np.int8), axis=0) >= 0).all())
+        up = column.ordered and bool((np.diff(present.astype(np.int8), axis=0) >= 0).all())
         if not up and not column.complete:
             return None
         found |= {b: _question(column, b, answers[:, i].tolist(), up) for i, b in enumerate(mine.tolist())}
@@ -111,7 +132,7 @@ def _question(column: _Column, bit: int, answers: list[int], up: bool) -> Bit | 
     no = [value for value, answer in by_value if not answer and value is not None]
     if not yes:
         return Bit(column.j, "missing")
-    if up and yes == [1.0] and no == [0.0]:
+    if yes == [1.0] and no == [0.0]:
         return Bit(column.j, "bit", None, at_missing)
     if up and no:
         return _Bracket(bit, column.j, no[-1], yes[0], at_missing)
@@ -134,17 +155,19 @@ def _thresholds(X: Any, brackets: Sequence[_Bracket], ask: Ask) -> list[float]:
     return [float(t) for t in low]
 
 
-def _columns(table: TableReader, levels: dict[str, list[Any]], far: Sequence[float]) -> Iterator[_Column]:
+def _columns(
+    table: TableReader, levels: dict[str, list[Any]], gaps: set[int], far: Sequence[float]
+) -> Iterator[_Column]:
     start = 0
     for j, name in enumerate(table.names):
         values, known = table.read(j), levels.get(name, [])
-        gap = [] if values.present().all() else [None]
+        gap = [None] if j in gaps else []
         if isinstance(values, Labels):
             texts = [level for level in known if isinstance(level, str) and level not in values.levels]
             tried, complete = [*values.levels, *texts], True
         else:
             tried, complete = _numbers(np.unique(values.values[values.present()]), known, far)
-        yield _Column(j, [*tried, *gap], not isinstance(values, Labels), complete, start)
+        yield _Column(j, [*tried, *gap], not isinstance(values, Labels) and not known, complete, start)
         start += len(tried) + len(gap)
 
 
@@ -156,12 +179,17 @@ def _numbers(distinct: FloatArray, known: list[Any], far: Sequence[float]) -> tu
     if known:
         categories = [float(v) for v in known if not isinstance(v, str) and v is not None and v == v]
         return sorted({*distinct.tolist(), *categories}), True
-    complete = len(distinct) <= MOST_VALUES
-    if not complete:
-        distinct = distinct[np.linspace(0, len(distinct) - 1, MOST_VALUES).astype(int)]
     if np.isin(distinct, (0, 1)).all():
         return [0.0, 1.0], True
-    return sorted({*distinct.tolist(), *far}), complete
+    return sorted({*_some(distinct).tolist(), *far}), False
+
+
+def _some(distinct: FloatArray) -> FloatArray:
+    """All, or evenly chosen ones."""
+    if len(distinct) <= MOST_VALUES:
+        return distinct
+    at = np.linspace(0, len(distinct) - 1, MOST_VALUES).astype(np.intp)
+    return np.asarray(distinct[at])
 
 
 def _levels_of(steps: Any) -> dict[str, list[Any]]:
@@ -176,11 +204,91 @@ def _levels_of(steps: Any) -> dict[str, list[Any]]:
     return found
 
 
+def _gaps(table: TableReader, X: Any, ask: Ask) -> set[int]:
+    """The columns that may hold a gap: those that do, and those where the steps take one."""
+    held = {j for j in range(len(table.names)) if not table.read(j).present().all()}
+
+    def taken(columns: list[int]) -> set[int]:
+        try:
+            ask(_changed(X, [(j, [None]) for j in columns]))
+        except Exception:  # of whatever kind the steps raise
+            if len(columns) == 1 or len(columns) > MOST_GAPS:
+                return set()
+            half = len(columns) // 2
+            return taken(columns[:half]) | taken(columns[half:])
+        return set(columns)
+
+    others = [j for j in range(len(table.names)) if j not in held]
+    return held | taken(others) if others else held
+
+
+# -- values that no row has --------------------------------------------------------------------------------------------
+
+
+def _agree(encoding: Encoding, table: TableReader, levels: dict[str, list[Any]], X: Any, ask: Ask) -> bool:
+    """Whether the bits are the same where one column of some rows holds another value.
+
+    A value that the steps or the encoding refuse can have no wrong answer, and numbers of which the steps make no
+    number, such as negative ones of their logarithm, are let alone. A level must not become such a gap in silence.
+    """
+    tried = [
+        (j, value) for j, name in enumerate(table.names) for value in _others(encoding, j, table, levels.get(name, []))
+    ]
+    most = max(MOST_CELLS // len(table.names), 1)
+    for row in sorted({int(i) for i in np.linspace(0, table.n_rows - 1, HELD_ROWS)}):
+        accepted: list[tuple[int, Any]] = []
+        for start in range(0, len(tried), most):
+            found = _accepted(encoding, tried[start : start + most], X, row, ask)
+            if found is None:
+                return False
+            accepted += found
+        tried = accepted
+    return True
+
+
+def _accepted(
+    encoding: Encoding, tried: list[tuple[int, Any]], X: Any, row: int, ask: Ask
+) -> list[tuple[int, Any]] | None:
+    """The columns and values that are not refused; None if the answers differ at one of them."""
+    try:
+        rows = _changed(X, [(j, [value]) for j, value in tried], row)
+        theirs, ours = ask(rows).to_rows(), encoding.transform(rows).to_rows()
+    except Exception as error:  # of whatever kind the steps raise
+        if len(tried) == 1:
+            j, value = tried[0]
+            is_level = isinstance(value, str) or encoding.columns[j].kind == "level"
+            return None if isinstance(error, UnlikeError) and value is not None and is_level else []
+        half = len(tried) // 2
+        first = _accepted(encoding, tried[:half], X, row, ask)
+        second = None if first is None else _accepted(encoding, tried[half:], X, row, ask)
+        return None if first is None or second is None else first + second
+    return tried if np.array_equal(theirs, ours) else None
+
+
+def _others(encoding: Encoding, j: int, table: TableReader, known: list[Any]) -> list[Any]:
+    """Values of a column beside those in its rows."""
+    values = table.read(j)
+    gap = [None] if encoding.columns[j].missing else []
+    if isinstance(values, Labels):
+        return ["never seen" + "!" * max(map(len, map(str, [*values.levels, *known])), default=0), *gap]
+    distinct = np.unique(values.values[np.isfinite(values.values)])
+    if encoding.columns[j].kind == "bit" or not len(distinct):
+        return gap
+    if known:
+        distinct = np.unique([*distinct, *(float(v) for v in known if isinstance(v, int | float | np.number))])
+        distinct = distinct[np.isfinite(distinct)]
+    low, high = float(distinct[0]), float(distinct[-1])
+    steps = [1.0, *(k * ((high - low) or 1.0) for k in BEYOND)]
+    some = _some(distinct)
+    between = ((some[:-1] + some[1:]) / 2)[: 1 if known else None]
+    return [*between.tolist(), *(low - s for s in steps), *(high + s for s in steps), *gap]
+
+
 # -- rows to ask about -------------------------------------------------------------------------------------------------
 
 
-def _changed(X: Any, changes: Sequence[tuple[int, Sequence[Any] | FloatArray]]) -> Any:
-    """The first row of a table, as often as there are values, each time with one value in one column."""
+def _changed(X: Any, changes: Sequence[tuple[int, Sequence[Any] | FloatArray]], row: int = 0) -> Any:
+    """A row of a table, as often as there are values, each time with one value in one column."""
     n = max(sum(len(values) for _, values in changes), 1)
     by_column: dict[int, list[tuple[int, Any]]] = {}
     start = 0
@@ -189,10 +297,10 @@ def _changed(X: Any, changes: Sequence[tuple[int, Sequence[Any] | FloatArray]]) 
         start += len(values)
     frame = data_frame(X)
     if frame is not None:
-        rows = frame[[0] * n]
+        rows = frame[[row] * n]
         new = [_new_column(frame, rows, j, parts) for j, parts in by_column.items()]
         return rows.with_columns(*new).to_native() if new else rows.to_native()
-    array = np.repeat(np.asarray(X)[:1], n, axis=0)
+    array = np.repeat(np.asarray(X)[row : row + 1], n, axis=0)
     array = array.astype(object if array.dtype.kind in "OUS" else np.float64)
     for j, parts in by_column.items():
         for at, values in parts:

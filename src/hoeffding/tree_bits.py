@@ -6,7 +6,7 @@ is a bit of its own, and an :class:`~hoeffding.tables.Encoding` says which colum
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from hoeffding.bits import BitMatrix, data_frame, pack_columns
 from hoeffding.black_box import Values
 from hoeffding.coding import Column, check_level
-from hoeffding.columns import order_of_levels
+from hoeffding.columns import TableReader, order_of_levels
 from hoeffding.components import Components, Weights
 from hoeffding.engines.parities import closure, family_of_paths, tables_of_paths
 from hoeffding.engines.trees import answers, check_sums, evenly, last_step, read_model
@@ -25,7 +25,7 @@ from hoeffding.engines.trees.polynomial import Polynomial
 from hoeffding.engines.trees.rows import read_rows
 from hoeffding.engines.trees.splits import Leaves, SplitBits, list_leaves, split_bits
 from hoeffding.names import as_feature_names
-from hoeffding.probing import encoding_behind
+from hoeffding.probing import UnlikeError, encoding_behind
 from hoeffding.progress import say
 from hoeffding.subsets import SubsetFamily
 from hoeffding.tables import Encoding
@@ -33,6 +33,10 @@ from hoeffding.tables import Encoding
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
+PREPARED = (
+    "features are of the table as the pipeline prepares it, which is done to rows here, while a result read from a "
+    "file takes rows as prepared"
+)
 CHECKED = 1024  # rows of bits at which trees are compared with their model; of other tables it is every row
 
 
@@ -59,6 +63,8 @@ class SumOfTables:
     output_names : tuple of str or None
     words : str
         What was read.
+    prepare : callable or None
+        From rows as a pipeline takes them to bits, where these ask of what its first steps make.
     """
 
     tables: Components
@@ -70,6 +76,7 @@ class SumOfTables:
     single: bool
     output_names: tuple[str, ...] | None
     words: str
+    prepare: Callable[[Any], BitMatrix] | None = None
 
 
 def read_trees(model: Any, X: Any, output: str | None, max_sets: int, threads: int) -> SumOfTables:
@@ -95,6 +102,7 @@ def read_trees(model: Any, X: Any, output: str | None, max_sets: int, threads: i
         ensemble.single,
         ensemble.output_names,
         words,
+        trees.prepare,
     )
 
 
@@ -135,6 +143,10 @@ class Trees:
         None if the columns are the bits.
     encoding : Encoding or None
         Where columns are not the bits; or that of a pipeline which encodes.
+    seen : Held or None
+        What the columns of the rows hold; after :meth:`on`.
+    prepare : Prepared or None
+        Where names and encoding are not those of the table that a pipeline takes.
     """
 
     model: Any
@@ -144,6 +156,8 @@ class Trees:
     closed: Any = None
     splits: SplitBits | None = None
     encoding: Encoding | None = None
+    seen: Held | None = None
+    prepare: Prepared | None = None
 
     @classmethod
     def read(cls, model: Any, X: Any, output: str | None) -> tuple[Trees, Any]:
@@ -182,7 +196,7 @@ class Trees:
         else:  # no question is asked, any bits will do
             encoding = Encoding.fit(X)
             found = self._with_tables(leaves, encoding.n_features, max_sets)
-        return replace(found, splits=splits, encoding=encoding, names=encoding.feature_names)
+        return replace(found, splits=splits, encoding=encoding, names=encoding.feature_names, seen=held)
 
     def _with_tables(self, leaves: Leaves, d: int, max_sets: int) -> Trees:
         say("Listing the subsets of all paths")
@@ -209,27 +223,64 @@ class Trees:
     def in_terms_of(self, table: Any, pipeline: Any) -> Trees:
         """With questions about the columns of the table that a pipeline prepares, where every bit is one at its rows.
 
-        What it says of bits of rows stays as it is; names and encoding are those of the table.
+        What it says of bits of rows stays as it is; names and encoding are those of the table. Where some bit is no
+        such question, they stay those of what the pipeline makes, which are never those of the table.
         """
-        if last_step(pipeline) is pipeline or len(pipeline.steps) == 1 or (self.splits is None and self.encoding):
+        if not _prepares(pipeline) or (self.splits is None and self.encoding):
             return self
+        prepare = Prepared(self, pipeline)
+        encoding = encoding_behind(pipeline, table, prepare)
+        if encoding is not None:
+            return replace(self, encoding=encoding, names=encoding.feature_names)
+        taken = set(TableReader.open(table).names)
+        if self.encoding is None:
+            return replace(self, names=tuple(_other_name(name, taken) for name in self.names), prepare=prepare)
+        names = {c.name: _other_name(c.name, taken) for c in self.encoding.columns}
+        columns = tuple(replace(c, name=names[c.name]) for c in self.encoding.columns)
+        groups = tuple((names[name], members) for name, members in self.encoding.groups)
+        encoding = replace(self.encoding, columns=columns, groups=groups)
+        return replace(self, encoding=encoding, names=encoding.feature_names, prepare=prepare)
 
-        def ask(some: Any) -> BitMatrix:
-            rows = read_rows(self.ensemble, through_pipeline(pipeline, some)[1])
-            found = _as_bits(rows) if self.splits is None else self.splits.evaluate(rows)
-            if found is None:
-                raise ValueError("other values than zeros and ones")
-            return found
-
-        encoding = encoding_behind(pipeline, table, ask)
-        return self if encoding is None else replace(self, encoding=encoding, names=encoding.feature_names)
+    def refuse_unlike(self, rows: FloatArray) -> None:
+        """Splits were read for what the columns of the rows held; others might be answered differently by the trees."""
+        if self.seen is None or self.splits is None:
+            return
+        now, asked = self.held(rows), np.zeros(self.ensemble.n_features, np.bool_)
+        asked[self.ensemble.feature[self.ensemble.feature >= 0]] = True
+        for wrong, words in (
+            (now.missing & ~self.splits.knows_missing, "is missing, as in no row of the decomposition"),
+            (self.seen.binary & ~now.binary, "holds other values than the zeros and ones of the decomposition"),
+        ):
+            if (wrong & asked).any():
+                raise UnlikeError(f"X: column {np.flatnonzero(wrong & asked)[0]} of the rows as prepared {words}")
 
     def words(self, checked: Any) -> str:
         """What was read, and at how many rows it was compared with the model."""
         splits = (
             "bits" if self.splits is None else f"{len(self.splits)} split bits of {self.ensemble.n_features} columns"
         )
-        return f"{self.ensemble.n_trees} trees on {splits} (checked at {checked} rows), {self.ensemble.output}"
+        words = f"{self.ensemble.n_trees} trees on {splits} (checked at {checked} rows), {self.ensemble.output}"
+        return words if self.prepare is None else f"{words}; {PREPARED}"
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """From rows as a pipeline takes them to the bits of its trees."""
+
+    trees: Trees
+    pipeline: Any
+
+    def __call__(self, X: Any) -> BitMatrix:
+        _, X, _ = through_pipeline(self.pipeline, X)
+        trees, rows = self.trees, read_rows(self.trees.ensemble, X)
+        if trees.splits is None or trees.encoding is None:
+            bits = _as_bits(rows)
+            if bits is None:
+                raise ValueError("X: as prepared, some rows hold other values than zeros and ones")
+            return bits
+        _refuse_missing_numbers(trees.ensemble, rows, [column.name for column in trees.encoding.columns])
+        trees.refuse_unlike(rows)
+        return trees.splits.evaluate(rows) if len(trees.splits) else trees.encoding.transform(X)
 
 
 def read_answers(model: Any, X: Any, output: str | None) -> Values | None:
@@ -272,6 +323,16 @@ def through_pipeline(model: Any, X: Any) -> tuple[Any, Any, tuple[str, ...] | No
             X = _numbers(before.transform(X))
             names = column_names(X) or _names_out(before)
     return last, X, names
+
+
+def _prepares(model: Any) -> bool:
+    """Whether a model is a pipeline with steps before the last."""
+    return last_step(model) is not model and (len(model.steps) > 1 or _prepares(model.steps[-1][1]))
+
+
+def _other_name(name: str, taken: set[str]) -> str:
+    """A name that is none of these."""
+    return _other_name(f"prepared {name}", taken) if name in taken else name
 
 
 def _encoding_before(model: Any) -> Encoding | None:
