@@ -190,7 +190,7 @@ def test_files_that_are_no_parquet(tmp_path) -> None:
     with pytest.raises(FileNotFoundError, match="there is no such file or folder"):
         HoeffdingRegressor().fit(tmp_path / "absent.parquet", "y")
     (tmp_path / "t.docx").write_bytes(b"")
-    with pytest.raises(ValueError, match=r"files are read if they end in \.parquet"):
+    with pytest.raises(ValueError, match=r"files are read if they end in .*\.parquet"):
         HoeffdingRegressor().fit(tmp_path / "t.docx", "y")
 
 
